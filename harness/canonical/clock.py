@@ -1,0 +1,27 @@
+"""`createdAt` from the frames' clock: when the recording began, plus a frame's `at`."""
+
+from datetime import UTC, datetime, timedelta
+
+
+class Clock:
+    """Turns a frame's `at` (milliseconds since the start) into an RFC 3339 time in UTC.
+
+    `recorded` is the cassette header's RFC 3339 time. Raises ValueError where it is not one.
+    """
+
+    __slots__ = ("_at", "_start", "_text")
+
+    def __init__(self, recorded: str) -> None:
+        start = datetime.fromisoformat(recorded)
+        self._start = (start if start.tzinfo else start.replace(tzinfo=UTC)).astimezone(UTC)
+        self._at = -1
+        self._text = ""
+
+    def iso(self, at: int) -> str:
+        """Return the time `at` milliseconds after the start, such as 2026-01-01T00:00:00.250Z."""
+        # Deltas arrive many to the millisecond, so the last answer is usually the next one.
+        if at != self._at:
+            moment = self._start + timedelta(milliseconds=at)
+            self._text = moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+            self._at = at
+        return self._text

@@ -1,0 +1,164 @@
+"""Reading a cassette as a stream: memory does not grow with the file."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+import msgspec
+from msgspec import UNSET
+
+from harness.cassette.errors import CassetteError
+from harness.cassette.format import FORMAT_VERSION, Footer, Frame, Header
+
+_BLOCK = 1 << 18
+_FOOTER_START = b'{"frames":'
+_RE_RECORD = "record it again with `harness record`"
+
+_headers = msgspec.json.Decoder(Header)
+_frames = msgspec.json.Decoder(Frame)
+_footers = msgspec.json.Decoder(Footer)
+
+
+class _Version(msgspec.Struct):
+    cassette: int
+
+
+_versions = msgspec.json.Decoder(_Version)
+
+
+class CassetteReader:
+    """An open cassette: `header` at once, frames by iterating, `footer` after the last frame.
+
+    `truncated` says, once the frames are read, that there is no footer: the recorder was
+    killed. `tail` is then the start of the line that was being written, if any.
+
+    Raises CassetteError, with the line, for a file that is not a cassette, for a format
+    version that is not known, for frames out of order, and for a footer that does not fit.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.footer: Footer | None = None
+        self.truncated = False
+        self.tail = b""
+        self._hash = hashlib.sha256()
+        try:
+            self._file: BinaryIO = self.path.open("rb")
+        except OSError as error:
+            raise CassetteError(
+                path, 0, f"could not be read: {error.strerror}", "see `harness list cassettes`"
+            ) from error
+        try:
+            self.header = self._read_header()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __iter__(self) -> Iterator[Frame]:
+        seq = at = 0
+        for frame in self._decoded():
+            seq += 1
+            if frame.seq != seq:
+                raise self._error(seq + 1, f"frame {frame.seq} where {seq} was due")
+            if frame.at < at:
+                raise self._error(seq + 1, f"`at` goes back from {at} to {frame.at}")
+            at = frame.at
+            if (frame.data is UNSET) + (frame.text is UNSET) + (frame.b64 is UNSET) != 2:
+                raise self._error(seq + 1, "a frame has exactly one of data, text and b64")
+            yield frame
+        if self.footer is None:
+            self.truncated = True
+            return
+        if self.footer.frames != seq:
+            raise self._error(seq + 2, f"the footer counts {self.footer.frames} frames, not {seq}")
+        if self.footer.checksum != f"sha256:{self._hash.hexdigest()}":
+            raise self._error(seq + 2, "the checksum does not fit: the file was changed")
+
+    def close(self) -> None:
+        """Close the file; the reader gives no more frames."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _read_header(self) -> Header:
+        line = self._file.readline()
+        try:
+            version = _versions.decode(line).cassette
+        except (msgspec.DecodeError, msgspec.ValidationError) as error:
+            raise self._error(
+                1, f"not a cassette: its first line is no header ({error})", "see `harness list`"
+            ) from error
+        if version != FORMAT_VERSION:
+            raise self._error(
+                1,
+                f"cassette format {version}, and this harness reads {FORMAT_VERSION}",
+                "use the harness version that wrote it, or record it again",
+            )
+        try:
+            header = _headers.decode(line)
+        except (msgspec.DecodeError, msgspec.ValidationError) as error:
+            raise self._error(1, f"a broken header: {error}") from error
+        self._hash.update(line)
+        return header
+
+    def _decoded(self) -> Iterator[Frame]:
+        """Decode block by block. A block is hashed once it is known not to hold the footer."""
+        lines, block, rest = 1, b"", b""
+        while chunk := self._file.read(_BLOCK):
+            parts = [rest, chunk]
+            # A line longer than a block: join its parts once, at its end.
+            while b"\n" not in parts[-1] and (chunk := self._file.read(_BLOCK)):
+                parts.append(chunk)
+            data = b"".join(parts)
+            cut = data.rfind(b"\n") + 1
+            if cut:
+                self._hash.update(block)
+                yield from self._frames_of(block, lines)
+                lines += block.count(b"\n")
+                block = data[:cut]
+            rest = data[cut:]
+        self.tail = rest
+        last = block.rfind(b"\n", 0, -1) + 1
+        if block.startswith(_FOOTER_START, last):
+            if rest:
+                raise self._error(lines + block.count(b"\n") + 1, "something follows the footer")
+            try:
+                self.footer = _footers.decode(block[last:])
+            except (msgspec.DecodeError, msgspec.ValidationError) as error:
+                raise self._error(
+                    lines + block.count(b"\n"), f"a broken footer: {error}"
+                ) from error
+            block = block[:last]
+        self._hash.update(block)
+        yield from self._frames_of(block, lines)
+
+    def _frames_of(self, block: bytes, before: int) -> list[Frame]:
+        try:
+            return _frames.decode_lines(block)
+        except (msgspec.DecodeError, msgspec.ValidationError):
+            # Once more, line by line, to say which one it is.
+            for number, line in enumerate(block.split(b"\n"), before + 1):
+                try:
+                    _frames.decode(line)
+                except (msgspec.DecodeError, msgspec.ValidationError) as error:
+                    raise self._error(number, f"not a frame: {error}") from error
+            raise
+
+    def _error(self, line: int, problem: str, hint: str = _RE_RECORD) -> CassetteError:
+        return CassetteError(self.path, line, problem, hint)
+
+
+def open_cassette(path: Path | str) -> CassetteReader:
+    """Open a cassette for streaming: `with open_cassette(path) as c: for frame in c: ...`."""
+    return CassetteReader(path)
