@@ -22,6 +22,8 @@ class Clock:
         # Deltas arrive many to the millisecond, so the last answer is usually the next one.
         if at != self._at:
             moment = self._start + timedelta(milliseconds=at)
-            self._text = moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+            self._text = (
+                moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+            )
             self._at = at
         return self._text

@@ -1,6 +1,6 @@
 """The payload of each event type: EVENTS.md section 1.5, field for field.
 
-`X | UnsetType` is TypeScript's `x?: X`: absent, never null. `X | None | UnsetType` is
+`X | UnsetType` is TypeScript's `x?: X`: absent, never null. `X | UnsetType | None` is
 `x?: X | null`. `Any` is `unknown`: any JSON value.
 """
 
@@ -101,7 +101,7 @@ class TurnCompletedPayload(Payload, frozen=True):
     """`state`, where EVENTS.md's mapping tables write `status` (DECISIONS.md 1)."""
 
     state: TurnState
-    stopReason: str | None | UnsetType = UNSET
+    stopReason: str | UnsetType | None = UNSET
     usage: Any = UNSET
     modelUsage: dict[str, Any] | UnsetType = UNSET
     totalCostUsd: float | UnsetType = UNSET
@@ -119,7 +119,7 @@ class PlanStep(Payload, frozen=True):
 
 class TurnPlanUpdatedPayload(Payload, frozen=True):
     plan: list[PlanStep]
-    explanation: str | None | UnsetType = UNSET
+    explanation: str | UnsetType | None = UNSET
 
 
 class TurnDiffUpdatedPayload(Payload, frozen=True):
@@ -285,4 +285,3 @@ class RuntimeErrorPayload(Payload, frozen=True, rename={"error_class": "class"})
     message: str
     error_class: RuntimeErrorClass | UnsetType = UNSET
     detail: Any = UNSET
-

@@ -65,7 +65,9 @@ class CassetteReader:
             if frame.at < at:
                 raise self._error(seq + 1, f"`at` goes back from {at} to {frame.at}")
             at = frame.at
-            if (frame.data is UNSET) + (frame.text is UNSET) + (frame.b64 is UNSET) != 2:
+            if (frame.data is not UNSET) + (frame.text is not UNSET) + (
+                frame.b64 is not UNSET
+            ) != 1:
                 raise self._error(seq + 1, "a frame has exactly one of data, text and b64")
             yield frame
         if self.footer is None:
@@ -160,5 +162,5 @@ class CassetteReader:
 
 
 def open_cassette(path: Path | str) -> CassetteReader:
-    """Open a cassette for streaming: `with open_cassette(path) as c: for frame in c: ...`."""
+    """Open a cassette for streaming; it is a context manager, and iterating gives its frames."""
     return CassetteReader(path)

@@ -40,7 +40,9 @@ class CassetteWriter:
         except OSError as error:
             raise self._failed("begin", error) from error
 
-    def frame(self, at: int, direction: Direction, channel: Channel, field: str, value: Any) -> Frame:
+    def frame(
+        self, at: int, direction: Direction, channel: Channel, field: str, value: Any
+    ) -> Frame:
         """Append a frame and return it. `at` is in milliseconds; `field` is the content field."""
         frame = Frame(self.frames + 1, at, direction, channel, **{field: value})
         try:

@@ -27,7 +27,9 @@ class Normalizer(Protocol):
 class MakeNormalizer(Protocol):
     """A normalizer is made anew for each conversation, from its cassette's header."""
 
-    def __call__(self, header: Header, /) -> Normalizer: ...
+    def __call__(self, header: Header, /) -> Normalizer:
+        """Return a normalizer for the conversation of that header."""
+        ...
 
 
 class Kinds(Protocol):
@@ -110,4 +112,6 @@ class Setup(Struct, frozen=True):
 class MakeDriver(Protocol):
     """Writes the agent's configuration into `setup.home`, and makes the driver."""
 
-    def __call__(self, setup: Setup, /) -> Driver: ...
+    def __call__(self, setup: Setup, /) -> Driver:
+        """Return the driver of one recording."""
+        ...

@@ -188,7 +188,9 @@ class Ledger:
         status, detail = _left_open(payload.state)
         for item in list(turn.items.values()):
             self.complete(
-                item, status, pl.ItemLifecyclePayload(item.type, status, item.title, detail),
+                item,
+                status,
+                pl.ItemLifecyclePayload(item.type, status, item.title, detail),
                 synthesized=True,
             )
         turn.open = False

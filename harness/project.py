@@ -1,0 +1,71 @@
+"""Where the corpus lies: `cassettes/`, `expected/` and `matrix/` under one root."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+CASSETTES = "cassettes"
+
+
+class ProjectError(Exception):
+    """There is no corpus to work on, or no such cassette in it. Exit code 3."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with a corpus."""
+
+    root: Path
+
+    @property
+    def cassettes(self) -> Path:
+        """The committed cassettes: `<surface>/<agent>/<scenario>.jsonl`."""
+        return self.root / CASSETTES
+
+    @property
+    def expected(self) -> Path:
+        """The pinned canonical output, one file beside each cassette's path."""
+        return self.root / "expected"
+
+    @property
+    def matrix(self) -> Path:
+        """The generated matrix."""
+        return self.root / "matrix"
+
+    def cassette_paths(self) -> list[Path]:
+        """Return every cassette file, sorted by id."""
+        return sorted(self.cassettes.glob("*/*/*.jsonl"))
+
+    def cassette_id(self, path: Path) -> str:
+        """Return `<surface>/<agent>/<scenario>` for a path under `cassettes/`, else the path."""
+        try:
+            return path.resolve().relative_to(self.cassettes.resolve()).with_suffix("").as_posix()
+        except ValueError:
+            return str(path)
+
+    def find(self, name: str) -> Path:
+        """Return the cassette that a path or an id names. Raises ProjectError."""
+        path = Path(name)
+        if path.is_file():
+            return path
+        inside = self.cassettes / f"{name}.jsonl"
+        if inside.is_file():
+            return inside
+        raise ProjectError(
+            f"no cassette {name!r}: neither a file nor an id under {self.cassettes}; "
+            "`harness list cassettes` gives the ids"
+        )
+
+
+def find_project(start: Path | None = None) -> Project:
+    """Return the project of a folder: the nearest one above it that has `cassettes/`.
+
+    Elsewhere it is the checkout that this package was installed from. Raises ProjectError.
+    """
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents, Path(__file__).resolve().parent.parent):
+        if (folder / CASSETTES).is_dir():
+            return Project(folder)
+    raise ProjectError(
+        f"no {CASSETTES}/ folder in {here} or above it; "
+        "run the command in a checkout, or name one with --root"
+    )
