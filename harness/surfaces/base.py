@@ -4,13 +4,14 @@ Normalizers and drivers are sans-io. They see frames and say what follows; proce
 files and clocks are the runner's.
 """
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
 from harness.canonical import EventBase
 from harness.cassette import Frame, Header
+from harness.cassette.scrub import Rules
 from harness.scenarios import Scenario
 
 
@@ -78,17 +79,27 @@ class Done(Struct, frozen=True):
     """The conversation has run to its end: collect what still comes, then end the process."""
 
 
+class Failed(Struct, frozen=True):
+    """The conversation cannot go on, and why: the recording fails."""
+
+    what: str
+
+
 class Unhandled(Struct, frozen=True):
     """The agent asked something that the driver does not know; it was answered with an error."""
 
     what: str
 
 
-Action = Send | SendText | CloseStdin | Signal | Start | Done | Unhandled
+Action = Send | SendText | CloseStdin | Signal | Start | Done | Failed | Unhandled
 
 
 class Driver(Protocol):
-    """The client's side of one conversation, as the scenario tells it."""
+    """The client's side of one conversation, as the scenario tells it. Sans-io."""
+
+    @property
+    def awaiting(self) -> str:
+        """What of the agent's is waited for now: the time limit's error names it."""
 
     def begin(self) -> Iterable[Action]:
         """Return the first actions; the first is a `Start`."""
@@ -100,18 +111,102 @@ class Driver(Protocol):
         """
 
 
+class Wire(Protocol):
+    """The runner's side of one conversation, for a client that is not a `Driver`.
+
+    Every line in either direction is a frame on disk before the other side sees it.
+    """
+
+    awaiting: str
+
+    async def start(self, args: list[str]) -> None:
+        """Start a process of the agent: its arguments after the program's own path."""
+
+    async def send(self, line: bytes) -> None:
+        """Write one line (without its line feed) to the agent's stdin; recorded as `out`.
+
+        A process that has closed its stdin takes nothing: its exit is the next to be seen.
+        """
+
+    async def close_stdin(self) -> None:
+        """Close the agent's stdin."""
+
+    def signal(self, name: Literal["SIGINT", "SIGTERM"]) -> None:
+        """Send a signal to the process's group."""
+
+    def frames(self) -> AsyncIterator[Frame]:
+        """Yield what comes, unscrubbed: stdout, stderr and exit, each recorded when it is taken.
+
+        Ends after an exit frame unless another process was started meanwhile.
+        """
+
+    async def settle(self) -> None:
+        """Record what still comes until the agent is silent, then end the process."""
+
+    def unhandled(self, what: str) -> None:
+        """Report something that the agent asked and the client did not know."""
+
+
+class Program(Struct, frozen=True):
+    """How an agent's program is found and asked for its version.
+
+    First in this interpreter's environment, as `inside` of the import package `package`
+    (nothing of it is imported), then as `command` on PATH. `agent` is its name in cassettes;
+    `version` the group of a pattern that is searched in the output of `command *ask`.
+    """
+
+    agent: str
+    command: str
+    package: str = ""
+    inside: str = ""
+    ask: tuple[str, ...] = ("--version",)
+    version: str = r"(\d+\.\d+\.\d+[-+.\w]*)"
+
+
 class Setup(Struct, frozen=True):
-    """Where a driver's agent runs: real paths, and the scripted model server's port."""
+    """Where a driver's agent runs: real paths, and the scripted model server's port.
+
+    `program` is the agent's program. `key` is the only key that the agent gets.
+    """
 
     scenario: Scenario
     workspace: str
     home: str
     port: int
+    program: str
+    key: str
+
+
+class Recorder(Protocol):
+    """What a surface's `recorder.py` has at its top level.
+
+    Either `make_driver(setup) -> Driver`, or, where the provider's own client library is to be
+    run, `async converse(setup, wire) -> None`, which returns once the conversation is over.
+    `settle` is then the runner's to call. Errors that end a recording: `RecordError`.
+    """
+
+    PROGRAM: Program
+    PROTOCOL: str
+    """The header's `protocol`."""
+    CAPABILITIES: Mapping[str, Any]
+    """The header's `capabilities`: what the client declares, and how it was set up."""
+    RULES: Rules
+    """What of this wire is scrubbed beyond what is scrubbed on every wire."""
+
+    def prepare(self, setup: Setup, /) -> Mapping[str, str]:
+        """Write the agent's configuration into `setup.home`; return its environment variables.
+
+        They come on top of the ones that every agent gets (HOME, XDG folders, PATH, locale).
+        """
 
 
 class MakeDriver(Protocol):
-    """Writes the agent's configuration into `setup.home`, and makes the driver."""
+    """Makes the driver of one conversation; `prepare` has been called."""
 
-    def __call__(self, setup: Setup, /) -> Driver:
-        """Return the driver of one recording."""
-        ...
+    def __call__(self, setup: Setup, /) -> Driver: ...
+
+
+class Converse(Protocol):
+    """Runs a client library of the provider's over the wire until the conversation is over."""
+
+    async def __call__(self, setup: Setup, wire: Wire, /) -> None: ...
