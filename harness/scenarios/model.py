@@ -1,0 +1,230 @@
+"""A scenario as values: turns, the steps of the scripted model, and the client's decisions.
+
+Provider-neutral: a step says `run`, never `exec_command` or `Bash`.
+"""
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
+
+Show: TypeAlias = Literal[
+    "text",
+    "thinking",
+    "tool",
+    "diff",
+    "terminal",
+    "permission",
+    "question",
+    "plan",
+    "todo",
+    "task",
+    "usage",
+    "mode",
+    "status",
+]
+
+SHOWS: tuple[str, ...] = (
+    "text",
+    "thinking",
+    "tool",
+    "diff",
+    "terminal",
+    "permission",
+    "question",
+    "plan",
+    "todo",
+    "task",
+    "usage",
+    "mode",
+    "status",
+)
+"""The rows of the compatibility matrix that a scenario may show."""
+
+_SHORT = 60
+
+
+class Think(Struct, frozen=True):
+    """The model reasons. `chunks` are the deltas, `line` the line in the file (1-based)."""
+
+    chunks: tuple[str, ...]
+    line: int = 0
+
+    @property
+    def text(self) -> str:
+        """The whole reasoning."""
+        return "".join(self.chunks)
+
+
+class Say(Struct, frozen=True):
+    """The model says something. `chunks` are the deltas; a chunk may end inside a grapheme."""
+
+    chunks: tuple[str, ...]
+    line: int = 0
+
+    @property
+    def text(self) -> str:
+        """The whole message."""
+        return "".join(self.chunks)
+
+
+class Run(Struct, frozen=True):
+    """The model calls the agent's shell tool with a command."""
+
+    command: str
+    line: int = 0
+
+
+class Edit(Struct, frozen=True):
+    """The model calls the agent's edit tool on a file of the workspace.
+
+    `before` is None where the step creates the file. Both are the file's whole text: what a
+    change replaces is `old`, what with, `new`; for a file that is created `old` is empty and
+    `new` its text.
+    """
+
+    path: str
+    old: str
+    new: str
+    before: str | None
+    after: str
+    line: int = 0
+
+
+class Parallel(Struct, frozen=True):
+    """Several tool calls in one model response."""
+
+    tools: tuple[Run | Edit, ...]
+    line: int = 0
+
+
+class Usage(Struct, frozen=True):
+    """The tokens that the model response it stands in reports.
+
+    `cached_input` is a part of `input`, `reasoning_output` a part of `output`.
+    """
+
+    input: int
+    output: int
+    cached_input: int = 0
+    reasoning_output: int = 0
+    line: int = 0
+
+
+class Fail(Struct, frozen=True):
+    """The model API answers with an HTTP error.
+
+    `retry_after` is in seconds, for the header of that name. `times` is how many attempts
+    fail before the steps that follow answer; None is always.
+    """
+
+    status: int
+    message: str
+    retry_after: int | None = None
+    times: int | None = None
+    line: int = 0
+
+
+class Disconnect(Struct, frozen=True):
+    """The connection is cut, in the middle of the stream, at each attempt."""
+
+    line: int = 0
+
+
+class Hold(Struct, frozen=True):
+    """The stream stays open and silent until the client goes away."""
+
+    line: int = 0
+
+
+class Pause(Struct, frozen=True):
+    """The stream is silent for so many milliseconds."""
+
+    ms: int
+    line: int = 0
+
+
+Tool: TypeAlias = Run | Edit
+Step: TypeAlias = Think | Say | Run | Edit | Parallel | Usage | Fail | Disconnect | Hold | Pause
+
+
+class Client(Struct, frozen=True):
+    """What the client decides in a turn.
+
+    `approvals` answers every question for permission. `interrupt` is when the client
+    interrupts: at the first text delta, or once a command is running; None is never.
+    """
+
+    approvals: Literal["allow", "decline"] = "allow"
+    interrupt: Literal["text", "command"] | None = None
+
+
+class Turn(Struct, frozen=True):
+    """One prompt, and all that the model does for it."""
+
+    prompt: str
+    model: tuple[Step, ...]
+    client: Client = Client()
+    line: int = 0
+
+    def responses(self) -> list[tuple[Step, ...]]:
+        """Split the steps into model responses: a tool step ends one."""
+        found: list[tuple[Step, ...]] = []
+        steps: list[Step] = []
+        for step in self.model:
+            steps.append(step)
+            if isinstance(step, Run | Edit | Parallel):
+                found.append(tuple(steps))
+                steps = []
+        if steps:
+            found.append(tuple(steps))
+        return found
+
+
+class Scenario(Struct, frozen=True):
+    """A scenario: `id` is the stem of its file.
+
+    `permissions` says whether the agent is set up to ask before it acts. `files` are the
+    texts in the workspace at the start, by relative path. `wire` is how the model server
+    writes: each event whole, or split inside multi-byte characters.
+    """
+
+    id: str
+    title: str
+    shows: tuple[Show, ...]
+    turns: tuple[Turn, ...]
+    permissions: Literal["ask", "automatic"] = "automatic"
+    files: dict[str, str] = field(default_factory=dict)
+    wire: Literal["whole", "split-bytes"] = "whole"
+    path: str = ""
+
+
+def describe(step: Step) -> str:  # noqa: C901, PLR0911 - one line a kind of step
+    """Return a step as one short readable line, such as `run: echo hi`."""
+    match step:
+        case Think():
+            return f"think: {shorten(step.text)}"
+        case Say():
+            return f"say: {shorten(step.text)}"
+        case Run():
+            return f"run: {shorten(step.command)}"
+        case Edit():
+            return f"edit: {step.path} ({'create' if step.before is None else 'change'})"
+        case Parallel():
+            return f"parallel: {', '.join(describe(tool) for tool in step.tools)}"
+        case Usage():
+            return f"usage: {step.input} in, {step.output} out"
+        case Fail():
+            times = "always" if step.times is None else f"{step.times} times"
+            return f"fail: HTTP {step.status}, {times}"
+        case Disconnect():
+            return "disconnect"
+        case Hold():
+            return "hold"
+        case Pause():
+            return f"pause: {step.ms} ms"
+
+
+def shorten(text: str) -> str:
+    """Return a text on one line, cut to a length that fits into a message."""
+    line = text.replace("\n", "\\n")
+    return line if len(line) <= _SHORT else f"{line[: _SHORT - 1]}…"
