@@ -15,12 +15,15 @@ def classify(line: bytes) -> tuple[str, Any]:
 
     `data` only where writing the value again gives the same JSON: same keys in the same order,
     none twice, same numbers to the digit. White space between tokens and the choice of string
-    escapes are not content. Everything else is `text`, or `b64` where it is not UTF-8.
+    escapes are not content; a carriage return at the end is, since some readers trip on it.
+    Everything else is `text`, or `b64` where it is not UTF-8.
     """
+    if line.endswith(b"\r"):
+        return _as_text(line)
     try:
         value = _decoder.decode(line)
         again = _encoder.encode(value)
-    except (msgspec.DecodeError, UnicodeError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return _as_text(line)
     if again == line or _tokens(line) == _tokens(again):
         return "data", value
