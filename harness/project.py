@@ -69,3 +69,31 @@ def find_project(start: Path | None = None) -> Project:
         f"no {CASSETTES}/ folder in {here} or above it; "
         "run the command in a checkout, or name one with --root"
     )
+
+
+def select(
+    project: Project, names: list[str], surface: str | None, scenario: str | None
+) -> list[Path]:
+    """Return the cassettes that are named, or all of them, of one surface and one scenario.
+
+    Raises ProjectError where nothing is left: running nothing is never a pass.
+    """
+    paths = [project.find(name) for name in names] or project.cassette_paths()
+    # The folder says the surface and the file the scenario, so nothing has to be opened.
+    chosen = [
+        path
+        for path in paths
+        if (surface is None or path.parent.parent.name == surface)
+        and (scenario is None or path.stem == scenario)
+    ]
+    if not chosen:
+        filters = [
+            f"surface {surface}" if surface else "",
+            f"scenario {scenario}" if scenario else "",
+        ]
+        asked = " and ".join(f for f in filters if f) or "at all"
+        raise ProjectError(
+            f"no cassette under {project.cassettes} for {asked}; "
+            "`harness list cassettes` gives what there is"
+        )
+    return chosen

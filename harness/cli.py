@@ -1,0 +1,236 @@
+"""The commands, no logic of their own. Each imports its room when it runs: `--help` is quick."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from harness import __version__
+from harness import output as out
+
+if TYPE_CHECKING:
+    from harness.project import Project
+
+Handler = Callable[[argparse.Namespace], int]
+
+_EPILOG = """\
+exit codes: 0 all that was asked holds; 1 something does not conform; 2 usage; 3 nothing was
+run; 4 a cassette or an expected file is unusable; 5 an agent or a normalizer could not be started
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit code. No error that a user can cause is a traceback."""
+    arguments = _parser().parse_args(argv)
+    run: Handler = arguments.run
+    try:
+        return run(arguments)
+    except KeyboardInterrupt:
+        out.note("harness: interrupted")
+        return out.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone, as `head` does: that is no error of ours.
+        sys.stderr.close()
+        return out.OK
+    except Exception as error:
+        code = out.exit_code(error)
+        if code is None:
+            raise
+        out.note(f"harness {arguments.command}: {error}")
+        return code
+
+
+def entry() -> NoReturn:
+    """Run as the `harness` program."""
+    sys.exit(main())
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="harness",
+        description="Records what coding agents really send, and judges the normalizers "
+        "that read it.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"harness {__version__}")
+    parser.add_argument(
+        "--root", type=Path, help="the folder with cassettes/ (default: the nearest one)"
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(
+        name: str, run: Handler, text: str, *, json: bool = True
+    ) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        added.set_defaults(run=run)
+        if json:
+            added.add_argument("--json", action="store_true", help="print the result as JSON")
+        return added
+
+    demo = command("demo", _demo, "record real agents, replay them and the corpus, show the matrix")
+    _isolation(demo)
+
+    record = command("record", _record, "record a scenario from a real agent into a cassette")
+    record.add_argument("--surface", action="append", default=[], metavar="S")
+    record.add_argument("--scenario", action="append", default=[], metavar="ID")
+    record.add_argument("--all", action="store_true", help="every scenario of the surfaces named")
+    record.add_argument("--into", type=Path, metavar="DIR", help="instead of cassettes/")
+    record.add_argument("--agent-path", metavar="PROGRAM", help="the agent's program")
+    record.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for each")
+    record.add_argument(
+        "--port", type=int, default=0, help="of the model server (default: a free one)"
+    )
+    _isolation(record)
+
+    check = command("check", _check, "judge a normalizer on cassettes by the laws and expected/")
+    _selection(check)
+    _normalizer(check)
+
+    accept = command(
+        "accept", _accept, "write expected/ from what the reference normalizers give now"
+    )
+    _selection(accept)
+
+    replay = command("replay", _replay, "print the canonical events of a cassette", json=False)
+    replay.add_argument("cassette", metavar="CASSETTE")
+    _normalizer(replay)
+
+    show = command("show", _show, "print a cassette as a timeline of both directions", json=False)
+    show.add_argument("cassette", metavar="CASSETTE")
+    show.add_argument("--width", type=int, metavar="COLUMNS", help="0 cuts nothing (default: fit)")
+
+    matrix = command("matrix", _matrix, "write matrix/ from what the cassettes show")
+    matrix.add_argument(
+        "--check", action="store_true", help="fail when matrix/ is stale, write nothing"
+    )
+
+    listing = command("list", _list, "list surfaces, scenarios, cassettes, agents or laws")
+    listing.add_argument("what", choices=["surfaces", "scenarios", "cassettes", "agents", "laws"])
+
+    command("doctor", _doctor, "say which agents are found, and how to get the others")
+    command("schema", _schema, "print the JSON Schema of the canonical events", json=False)
+    return parser
+
+
+def _isolation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--isolate",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="in a network namespace with loopback alone (default: where the machine allows it)",
+    )
+
+
+def _selection(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("cassettes", nargs="*", metavar="CASSETTE", help="a path or an id")
+    parser.add_argument("--surface", metavar="S")
+    parser.add_argument("--scenario", metavar="ID")
+
+
+def _normalizer(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--normalizer",
+        metavar="MODULE:NAME",
+        help="the normalizer under test (default: the reference normalizer of each surface)",
+    )
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from harness.demo import demo
+
+    return demo(_project(arguments), isolate=arguments.isolate, json=arguments.json)
+
+
+def _record(arguments: argparse.Namespace) -> int:
+    from harness.recording.batch import Batch, record_all
+
+    return record_all(
+        Batch(
+            surfaces=arguments.surface,
+            scenarios=arguments.scenario,
+            all=arguments.all,
+            into=arguments.into or _project(arguments).cassettes,
+            agent_path=arguments.agent_path,
+            timeout=arguments.timeout,
+            port=arguments.port,
+            isolate=arguments.isolate,
+            json=arguments.json,
+        )
+    )
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from harness.conformance.command import check_command
+
+    return check_command(_project(arguments), _selected(arguments), arguments)
+
+
+def _accept(arguments: argparse.Namespace) -> int:
+    from harness.conformance.command import accept_command
+
+    return accept_command(_project(arguments), _selected(arguments), arguments)
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    from harness.conformance.command import replay_command
+
+    return replay_command(_project(arguments).find(arguments.cassette), arguments.normalizer)
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    import shutil
+
+    from harness.cassette import open_cassette
+    from harness.cassette.show import timeline
+
+    width = arguments.width
+    if width is None:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    with open_cassette(_project(arguments).find(arguments.cassette)) as cassette:
+        for line in timeline(cassette, width):
+            out.say(line)
+    return out.OK
+
+
+def _matrix(arguments: argparse.Namespace) -> int:
+    from harness.matrix.command import matrix_command
+
+    return matrix_command(_project(arguments), check=arguments.check, json=arguments.json)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from harness.listing import list_command
+
+    project = _project(arguments) if arguments.what == "cassettes" else None
+    return list_command(arguments.what, project, json=arguments.json)
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from harness.listing import doctor_command
+
+    return doctor_command(json=arguments.json)
+
+
+def _schema(_arguments: argparse.Namespace) -> int:
+    from harness.canonical.schema import event_schema
+
+    out.say_json(event_schema())
+    return out.OK
+
+
+def _project(arguments: argparse.Namespace) -> "Project":
+    from harness.project import find_project
+
+    return find_project(arguments.root)
+
+
+def _selected(arguments: argparse.Namespace) -> list[Path]:
+    from harness.project import select
+
+    return select(_project(arguments), arguments.cassettes, arguments.surface, arguments.scenario)
+
+
+if __name__ == "__main__":
+    entry()

@@ -1,0 +1,35 @@
+"""`harness matrix`: write `matrix/`, or say whether it is what the cassettes show."""
+
+from harness import output as out
+from harness.matrix.build import build, stale, to_json, write
+from harness.matrix.cells import ICONS
+from harness.matrix.render import files, terminal
+from harness.project import Project
+
+
+def matrix_command(project: Project, *, check: bool, json: bool) -> int:
+    """Run the command; return its exit code."""
+    if not project.cassette_paths():
+        out.note(f"harness matrix: {project.cassettes} holds no cassette; `harness record --all`")
+        return out.NOTHING_RUN
+    matrix = build(project)
+    content = files(matrix)
+    if check:
+        different = stale(project, content)
+        for name in different:
+            out.note(f"harness matrix: {project.matrix / name} is stale; run `harness matrix`")
+        code = out.NOT_CONFORMING if different else out.OK
+    else:
+        for path in write(project, content):
+            out.note(f"wrote {path}")
+        code = out.OK
+    if json:
+        out.say(to_json(matrix).decode().rstrip("\n"))
+    elif not check:
+        out.say(terminal(matrix))
+        cells = [cell for row in matrix.rows.values() for cell in row.values()]
+        counts = [f"{sum(c.value == v for c in cells)} {v}" for v in ICONS]
+        out.say(f"\n{len(cells)} cells: {', '.join(counts)}")
+    for line in matrix.unusable:
+        out.note(f"harness matrix: not usable: {line}")
+    return out.UNUSABLE if matrix.unusable else code
