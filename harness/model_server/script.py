@@ -1,0 +1,263 @@
+"""Decides which step of the scenario answers a request, from what the request says.
+
+The number of a request says nothing: agents make calls of their own (titles, warm-up), some at
+the same time, and repeat what failed. So a request's place in the script is read from its
+conversation: which scripted prompt is the newest, and how many of that turn's tool calls, known
+by the ids that were minted for them, have results. A repeated request is the same place again,
+and the next attempt there.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from harness.model_server import tools
+from harness.model_server.view import (
+    Call,
+    Cut,
+    Held,
+    Item,
+    Part,
+    Reply,
+    Request,
+    Silence,
+    Text,
+    Thought,
+)
+from harness.scenarios import (
+    Disconnect,
+    Edit,
+    Fail,
+    Hold,
+    Parallel,
+    Pause,
+    Run,
+    Say,
+    Scenario,
+    Step,
+    Think,
+    Turn,
+    Usage,
+    describe,
+)
+
+_SHORT = 120
+_WARM_UPS = ("warmup", "quota")
+_DEFAULT_USAGE = Usage(input=100, output=10)
+_SIDE_USAGE = Usage(input=20, output=4)
+
+
+class Problem(Struct, frozen=True):
+    """A request that the script does not expect.
+
+    `what` is wrong, `request` is the request shortened, `expected` is what the script expects.
+    """
+
+    what: str
+    request: str
+    expected: str
+
+    def __str__(self) -> str:
+        return f"{self.what}; the request: {self.request}; the script expects: {self.expected}"
+
+
+class UnexpectedError(Exception):
+    """Carries the Problem of a request that has no place in the script."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(str(problem))
+
+
+class Place(Struct, frozen=True):
+    """A model response in the script: both numbers from 0."""
+
+    turn: int
+    response: int
+
+
+class Script:
+    """A scenario being played for one agent."""
+
+    def __init__(self, scenario: Scenario, workspace: str) -> None:
+        self.scenario = scenario
+        self.workspace = workspace
+        self._responses = [turn.responses() for turn in scenario.turns]
+        self._attempts: Counter[Place] = Counter()
+        self._used: set[int] = set()  # by id(): equal steps may stand in several places
+        self._failed: Counter[int] = Counter()
+        self._held: set[Place] = set()
+
+    def is_side(self, request: Request) -> bool:
+        """Return whether a request is the agent's own, beside the conversation."""
+        if not request.tools or request.max_tokens == 1:
+            return True
+        text = request.last_user_text.strip()
+        if text.lower() in _WARM_UPS:
+            return True
+        if tools.shell_tool(request.tools):
+            return False
+        # Tools, but not to run anything: a title asked for as a tool call, for example.
+        return all(text != turn.prompt for turn in self.scenario.turns)
+
+    def side(self, request: Request) -> Reply:
+        """Return a plausible answer to a request beside the conversation."""
+        key = f"{self.scenario.id}/side/{request.last_user_text}"
+        return Reply(key, request.model, (Text(("Scripted conversation",)),), _SIDE_USAGE)
+
+    def place(self, request: Request, call_id: Callable[[str], str]) -> Place:
+        """Return where in the script a request is. Raises UnexpectedError."""
+        found = self._newest_prompt(request.items)
+        if found is None:
+            raise self._unexpected("no prompt of the script is in the request", request)
+        start, turn = found
+        responses = self._responses[turn]
+        results = {item.id for item in request.items[start:] if item.role == "result"}
+        number = 0
+        for number, steps in enumerate(responses):
+            ids = [call_id(key) for key, _ in self._calls(turn, number, steps)]
+            with_result = results.intersection(ids)
+            if not with_result:
+                break
+            if len(with_result) < len(ids):
+                raise self._unexpected("only some of the tool calls have results", request, turn)
+        else:
+            raise self._unexpected("the turn goes on after its last tool call", request, turn)
+        if self._is_over(request.items[start:], responses[number]):
+            raise self._unexpected("the turn is over", request, turn)
+        place = Place(turn, number)
+        if place in self._held:
+            raise self._unexpected("the turn goes on after it was interrupted", request, turn)
+        return place
+
+    def attempt(self, place: Place) -> Fail | None:
+        """Count one more attempt at a place; return the failure that it meets, if any."""
+        attempt = self._attempts[place]
+        self._attempts[place] += 1
+        for step in self._responses[place.turn][place.response]:
+            if not isinstance(step, Fail):
+                break
+            if step.times is None or attempt < step.times:
+                self._failed[id(step)] += 1
+                return step
+            attempt -= step.times
+        return None
+
+    def reply(  # noqa: C901 - one branch for each kind of step
+        self, place: Place, request: Request, call_id: Callable[[str], str]
+    ) -> Reply:
+        """Return the scripted answer at a place. Raises UnexpectedError where a tool lacks."""
+        steps = self._responses[place.turn][place.response]
+        keys = {id(step): key for key, step in self._calls(place.turn, place.response, steps)}
+        usage = _DEFAULT_USAGE
+        parts: list[Part] = []
+        for step in steps:
+            match step:
+                case Think():
+                    parts.append(Thought(step.chunks))
+                case Say():
+                    parts.append(Text(step.chunks))
+                case Run() | Edit() | Parallel():
+                    for tool in step.tools if isinstance(step, Parallel) else (step,):
+                        try:
+                            offered, given = tools.call(tool, request.tools, self.workspace)
+                        except tools.NoToolError as error:
+                            raise self._unexpected(str(error), request, place.turn) from error
+                        parts.append(Call(call_id(keys[id(tool)]), offered, given))
+                case Usage():
+                    usage = step
+                case Pause():
+                    parts.append(Silence(step.ms))
+                case Hold():
+                    parts.append(Held())
+                case Disconnect():
+                    parts.append(Cut())
+        key = f"{self.scenario.id}/{place.turn}/{place.response}"
+        return Reply(key, request.model, tuple(parts), usage)
+
+    def sent(self, place: Place) -> None:
+        """Note that the answer at a place was sent to its end, or to its hold or cut."""
+        for step in self._responses[place.turn][place.response]:
+            if isinstance(step, Hold):
+                self._held.add(place)
+            self._used.add(id(step))
+
+    def unused(self) -> list[str]:
+        """Return the steps that were never used, readable, in the script's order."""
+        lines: list[str] = []
+        for number, turn in enumerate(self.scenario.turns, 1):
+            for step in turn.model:
+                note = self._left(step)
+                if note is not None:
+                    lines.append(
+                        f"{self.scenario.id}.yaml:{step.line}: turn {number}, "
+                        f"{describe(step)}{note}"
+                    )
+        return lines
+
+    def _left(self, step: Step) -> str | None:
+        """Return None for a step that is used up, else what is to be said about that."""
+        if isinstance(step, Fail):
+            failed = self._failed[id(step)]
+            if failed >= (step.times or 1):
+                return None
+            return f" (failed {failed} times)" if failed else ""
+        return None if id(step) in self._used else ""
+
+    def _calls(self, turn: int, response: int, steps: tuple[Step, ...]) -> list[tuple[str, Step]]:
+        """Return the tool calls of a response, each with its key."""
+        last = steps[-1]
+        calls: tuple[Step, ...] = ()
+        if isinstance(last, Parallel):
+            calls = last.tools
+        elif isinstance(last, Run | Edit):
+            calls = (last,)
+        return [(f"{self.scenario.id}/{turn}/{response}/{i}", c) for i, c in enumerate(calls)]
+
+    def _newest_prompt(self, items: tuple[Item, ...]) -> tuple[int, int] | None:
+        """Return the place of the newest prompt in the conversation, and its turn's number."""
+        for place in range(len(items) - 1, -1, -1):
+            item = items[place]
+            if item.role == "user":
+                for number, turn in enumerate(self.scenario.turns):
+                    # Agents add to a prompt: reminders, the state of the workspace.
+                    if turn.prompt in item.text:
+                        return place, number
+        return None
+
+    def _is_over(self, items: tuple[Item, ...], steps: tuple[Step, ...]) -> bool:
+        """Return whether a turn's last message is in the conversation already."""
+        said = _plain("".join(step.text for step in steps if isinstance(step, Say)))
+        if isinstance(steps[-1], Run | Edit | Parallel | Hold | Disconnect) or not said:
+            return False
+        heard = ""
+        for item in items:
+            heard = "" if item.role == "result" else heard
+            heard += item.text if item.role == "assistant" else ""
+        return said in _plain(heard)
+
+    def _unexpected(self, what: str, request: Request, turn: int | None = None) -> UnexpectedError:
+        text = " ".join(request.last_user_text.split())
+        if len(text) > _SHORT:
+            text = f"{text[:_SHORT]}…"
+        calls = sum(item.role == "result" for item in request.items)
+        shown = f"{request.api}, newest user text {text!r}, {calls} tool results"
+        return UnexpectedError(Problem(what, shown, self._expects(turn)))
+
+    def _expects(self, turn: int | None) -> str:
+        """Return what would come next: after a turn the next prompt, else the first unused."""
+        turns: tuple[Turn, ...] = self.scenario.turns
+        if turn is not None:
+            left = [s for s in turns[turn].model if self._left(s) is not None]
+            if left:
+                return f"in turn {turn + 1}, {describe(left[0])}"
+            turns = turns[turn + 1 :]
+        if not turns:
+            return "nothing more"
+        return f"the prompt {turns[0].prompt!r}"
+
+
+def _plain(text: str) -> str:
+    """Return a text without white space, which agents trim."""
+    return "".join(text.split())

@@ -1,0 +1,295 @@
+"""The model APIs on a loopback port, inside the running event loop."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from harness.model_server import anthropic_messages, openai_responses
+from harness.model_server.mint import CREATED
+from harness.model_server.script import Place, Problem, Script, UnexpectedError
+from harness.model_server.view import Api, Cut, Held, Logged, Reply, Request, Silence
+from harness.scenarios import Fail, Scenario
+
+APIS: tuple[Api, ...] = (openai_responses.API, anthropic_messages.API)
+
+_UNEXPECTED = 400
+_NOT_FOUND = 404
+_MULTI_BYTE = 0xC0
+
+
+class ModelServer:
+    """A scripted model, from `async with` to its end.
+
+    `sockets` are listening sockets, made in another network namespace for example; without
+    them it binds a free port of 127.0.0.1. It prints nothing and touches no signal handler.
+    """
+
+    def __init__(
+        self, scenario: Scenario, workspace: str, sockets: list[socket.socket] | None = None
+    ) -> None:
+        self.scenario = scenario
+        self.problems: list[Problem] = []
+        """The requests so far that the script does not expect."""
+        self.requests: list[Logged] = []
+        """All requests so far, in the order in which they came in whole."""
+        self.held = asyncio.Event()
+        """Set once a `hold` was reached."""
+        self._script = Script(scenario, workspace)
+        self._sockets = sockets
+        self._server: uvicorn.Server | None = None
+        methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
+        self.app = Starlette(routes=[Route("/{path:path}", self._handle, methods=methods)])
+        """The ASGI application."""
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on. Raises RuntimeError outside `async with`."""
+        if self._server is None or not self._sockets:
+            raise RuntimeError("the model server is not running: use `async with`")
+        return int(self._sockets[0].getsockname()[1])
+
+    def unused(self) -> list[str]:
+        """Return the steps never used so far, readable: `text.yaml:6: turn 1, say: Hello`."""
+        return self._script.unused()
+
+    async def __aenter__(self) -> Self:
+        if self._sockets is None:
+            self._sockets = [socket.create_server(("127.0.0.1", 0))]
+        config = uvicorn.Config(
+            self.app,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            # Above every level: a cut connection is on purpose here, and would be logged.
+            log_level=100,
+            date_header=False,
+            server_header=False,
+            proxy_headers=False,
+        )
+        config.load()
+        # Not `serve()`: it takes over the process's signal handlers, and looks every 0.1 s
+        # whether it is to end.
+        server = uvicorn.Server(config)
+        server.lifespan = config.lifespan_class(config)
+        await server.startup(sockets=self._sockets)
+        self._server = server
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        server, self._server = self._server, None
+        if server is None:
+            return
+        for listener in server.servers:
+            listener.close()
+        # Clients still there are cut off: a held stream has no other end.
+        for connection in list(server.server_state.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+        tasks = list(server.server_state.tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for listener in server.servers:
+            await listener.wait_closed()
+
+    async def _handle(self, http: HttpRequest) -> Response:
+        method, path = http.method, http.url.path
+        try:
+            body = await http.body()
+        except ClientDisconnect:
+            self._log(method, path, "side")
+            return Response(status_code=_UNEXPECTED)
+        if method == "POST":
+            for api in APIS:
+                if path == api.path:
+                    return self._answer(api, path, body)
+            if path == "/v1/messages/count_tokens":
+                self._log(method, path, "side")
+                return _json({"input_tokens": 20})
+            self._log(method, path, "unexpected")
+            known = " or ".join(api.path for api in APIS)
+            return self._refuse(
+                None, Problem("no model API has this path", f"{method} {path}", f"POST {known}")
+            )
+        self._log(method, path, "side")
+        if method == "GET" and path == "/v1/models":
+            return _json(_models("anthropic-version" in http.headers))
+        return Response(status_code=200 if method == "HEAD" else _NOT_FOUND)
+
+    def _answer(self, api: Api, path: str, body: bytes) -> Response:
+        """Answer a request for a model's answer; there is no waiting in it, so it has its turn."""
+        try:
+            decoded = msgspec.json.decode(body, type=dict[str, Any])
+            request = api.read(decoded)
+        except (ValueError, TypeError, AttributeError) as error:
+            self._log("POST", path, "unexpected")
+            shown = body[:200].decode("utf-8", "replace")
+            return self._refuse(api, Problem(f"not a request: {error}", shown, f"{api.name} JSON"))
+        if self._script.is_side(request):
+            self._log("POST", path, "side", request)
+            return self._send(api, request, self._script.side(request), None)
+        try:
+            place = self._script.place(request, api.call_id)
+            failure = self._script.attempt(place)
+            reply = None if failure else self._script.reply(place, request, api.call_id)
+        except UnexpectedError as error:
+            self._log("POST", path, "unexpected", request)
+            return self._refuse(api, error.problem)
+        self._log("POST", path, "main", request)
+        if reply is None:
+            return _failure(api, failure) if failure else Response(status_code=_UNEXPECTED)
+        return self._send(api, request, reply, place)
+
+    def _send(self, api: Api, request: Request, reply: Reply, place: Place | None) -> Response:
+        if request.streamed:
+            entries = api.stream(request, reply)
+        else:
+            entries = _unstreamed(api, request, reply)
+        return _Stream(self, entries, place, streamed=request.streamed)
+
+    def _refuse(self, api: Api | None, problem: Problem) -> Response:
+        # Agents repeat what was refused; the same problem is told once.
+        if problem not in self.problems:
+            self.problems.append(problem)
+        message = f"The scripted model does not expect this request: {problem}"
+        body = api.failure(_UNEXPECTED, message) if api else {"error": {"message": message}}
+        return _json(body, _UNEXPECTED if api else _NOT_FOUND, {"x-should-retry": "false"})
+
+    def _log(
+        self,
+        method: str,
+        path: str,
+        kind: Literal["main", "side", "unexpected"],
+        view: Request | None = None,
+    ) -> None:
+        self.requests.append(Logged(method, path, kind, view))
+
+    def sent(self, place: Place | None, *, held: bool = False) -> None:
+        """Note that an answer was sent to its end, its hold or its cut."""
+        if place is not None:
+            self._script.sent(place)
+        if held:
+            self.held.set()
+
+
+class _Stream(Response):
+    """An answer, written piece by piece; it may be held, or cut."""
+
+    def __init__(
+        self,
+        server: ModelServer,
+        entries: Iterator[bytes | Silence | Held | Cut],
+        place: Place | None,
+        *,
+        streamed: bool,
+    ) -> None:
+        self.status_code = 200
+        self.background = None
+        self.media_type = "text/event-stream" if streamed else "application/json"
+        self.charset = "utf-8"
+        self.init_headers({"cache-control": "no-cache"} if streamed else None)
+        self._server = server
+        self._entries = entries
+        self._place = place
+        self._split = server.scenario.wire == "split-bytes"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        await send(
+            {
+                "type": "http.response.start",
+                "status": self.status_code,
+                "headers": self.raw_headers,
+            }
+        )
+        gone = asyncio.ensure_future(_gone(receive))
+        try:
+            await self._write(send, gone)
+        finally:
+            gone.cancel()
+            await asyncio.gather(gone, return_exceptions=True)
+
+    async def _write(self, send: Send, gone: "asyncio.Future[None]") -> None:
+        for entry in self._entries:
+            match entry:
+                case Silence():
+                    await asyncio.wait([gone], timeout=entry.ms / 1000)
+                case Held():
+                    self._server.sent(self._place, held=True)
+                    await gone
+                    return
+                case Cut():
+                    # The response is left without its end: the server closes the connection.
+                    self._server.sent(self._place)
+                    return
+                case bytes():
+                    for piece in inside_characters(entry) if self._split else (entry,):
+                        await send({"type": "http.response.body", "body": piece, "more_body": True})
+            if gone.done():
+                return
+        self._server.sent(self._place)
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def inside_characters(data: bytes) -> Iterator[bytes]:
+    """Yield the bytes in pieces that end inside each multi-byte UTF-8 character."""
+    start = 0
+    for at, byte in enumerate(data):
+        if byte >= _MULTI_BYTE:
+            yield data[start : at + 1]
+            start = at + 1
+    yield data[start:]
+
+
+def _unstreamed(api: Api, request: Request, reply: Reply) -> Iterator[bytes | Silence | Held | Cut]:
+    """Yield an answer that is not streamed: as in a stream, silences and breaks come in it."""
+    body = msgspec.json.encode(api.whole(request, reply))
+    waits = [part for part in reply.parts if isinstance(part, Silence | Held | Cut)]
+    if waits and not isinstance(waits[-1], Silence):
+        body = body[: len(body) // 2]
+    yield from (wait for wait in waits if isinstance(wait, Silence))
+    yield body
+    yield from (wait for wait in waits if not isinstance(wait, Silence))
+
+
+def _failure(api: Api, fail: Fail) -> Response:
+    headers = {} if fail.retry_after is None else {"retry-after": str(fail.retry_after)}
+    return _json(api.failure(fail.status, fail.message), fail.status, headers)
+
+
+def _models(anthropic: bool) -> dict[str, Any]:  # noqa: FBT001 - one caller
+    """Return a list of models; the two APIs share the path."""
+    if anthropic:
+        model = {"type": "model", "id": "scripted", "display_name": "Scripted"}
+        listed = [{**model, "created_at": "2025-01-01T00:00:00Z"}]
+        return {"data": listed, "has_more": False, "first_id": "scripted", "last_id": "scripted"}
+    entry = {"id": "scripted", "object": "model", "created": CREATED, "owned_by": "scripted"}
+    return {"object": "list", "data": [entry]}
+
+
+def _json(
+    body: dict[str, Any], status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
+    return Response(msgspec.json.encode(body), status, headers, "application/json")
