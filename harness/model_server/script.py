@@ -159,7 +159,10 @@ class Script:
                 case Say():
                     parts.append(Text(step.chunks))
                 case Run() | Edit() | Parallel():
-                    for tool in step.tools if isinstance(step, Parallel) else (step,):
+                    for tool in step.steps if isinstance(step, Parallel) else (step,):
+                        if isinstance(tool, Pause):
+                            parts.append(Silence(tool.ms))
+                            continue
                         try:
                             offered, given = tools.call(tool, request.tools, self.workspace)
                         except tools.NoToolError as error:

@@ -120,7 +120,11 @@ class ModelServer:
         if method == "POST":
             for api in APIS:
                 if path == api.path:
-                    return self._answer(api, path, body)
+                    try:
+                        return self._answer(api, path, body)
+                    except Exception as error:
+                        self.failed(error)
+                        raise
             if path == "/v1/messages/count_tokens":
                 self._log(method, path, "side")
                 return _json({"input_tokens": 20})
@@ -139,7 +143,7 @@ class ModelServer:
         try:
             decoded = msgspec.json.decode(body, type=dict[str, Any])
             request = api.read(decoded)
-        except (ValueError, TypeError, AttributeError) as error:
+        except (msgspec.MsgspecError, ValueError, TypeError, AttributeError) as error:
             self._log("POST", path, "unexpected")
             shown = body[:200].decode("utf-8", "replace")
             return self._refuse(api, Problem(f"not a request: {error}", shown, f"{api.name} JSON"))
@@ -182,6 +186,11 @@ class ModelServer:
     ) -> None:
         self.requests.append(Logged(method, path, kind, view))
 
+    def failed(self, error: Exception) -> None:
+        """Note a fault of this server's own: it is not to look like the agent's."""
+        what = f"the model server failed: {type(error).__name__}: {error}"
+        self.problems.append(Problem(what, "any", "report this as a bug"))
+
     def sent(self, place: Place | None, *, held: bool = False) -> None:
         """Note that an answer was sent to its end, its hold or its cut."""
         if place is not None:
@@ -222,6 +231,9 @@ class _Stream(Response):
         gone = asyncio.ensure_future(_gone(receive))
         try:
             await self._write(send, gone)
+        except Exception as error:
+            self._server.failed(error)
+            raise
         finally:
             gone.cancel()
             await asyncio.gather(gone, return_exceptions=True)

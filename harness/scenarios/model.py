@@ -90,11 +90,23 @@ class Edit(Struct, frozen=True):
     line: int = 0
 
 
-class Parallel(Struct, frozen=True):
-    """Several tool calls in one model response."""
+class Pause(Struct, frozen=True):
+    """The stream is silent for so many milliseconds."""
 
-    tools: tuple[Run | Edit, ...]
+    ms: int
     line: int = 0
+
+
+class Parallel(Struct, frozen=True):
+    """Several tool calls in one model response, with a pause between two of them if need be."""
+
+    steps: tuple[Run | Edit | Pause, ...]
+    line: int = 0
+
+    @property
+    def tools(self) -> tuple[Run | Edit, ...]:
+        """The tool calls alone."""
+        return tuple(step for step in self.steps if not isinstance(step, Pause))
 
 
 class Usage(Struct, frozen=True):
@@ -120,7 +132,7 @@ class Fail(Struct, frozen=True):
     status: int
     message: str
     retry_after: int | None = None
-    times: int | None = None
+    times: int | None = 1
     line: int = 0
 
 
@@ -133,13 +145,6 @@ class Disconnect(Struct, frozen=True):
 class Hold(Struct, frozen=True):
     """The stream stays open and silent until the client goes away."""
 
-    line: int = 0
-
-
-class Pause(Struct, frozen=True):
-    """The stream is silent for so many milliseconds."""
-
-    ms: int
     line: int = 0
 
 
@@ -210,7 +215,7 @@ def describe(step: Step) -> str:  # noqa: C901, PLR0911 - one line a kind of ste
         case Edit():
             return f"edit: {step.path} ({'create' if step.before is None else 'change'})"
         case Parallel():
-            return f"parallel: {', '.join(describe(tool) for tool in step.tools)}"
+            return f"parallel: {', '.join(describe(tool) for tool in step.steps)}"
         case Usage():
             return f"usage: {step.input} in, {step.output} out"
         case Fail():

@@ -129,7 +129,7 @@ class _Reader:
                 raise value.error(
                     f"`{path}` was created by an earlier step", "use `old` and `new` to change it"
                 )
-            text = keys["content"].text()
+            text = _whole_lines(keys["content"], keys["content"].text())
             self.texts[path] = text
             return Edit(path, "", text, None, text, value.line)
         for name in ("old", "new"):
@@ -151,17 +151,19 @@ class _Reader:
             )
         if old == new:
             raise keys["new"].error("`new` is the same as `old`", "change something")
-        after = self.texts[path] = before.replace(old, new)
+        after = self.texts[path] = _whole_lines(keys["new"], before.replace(old, new))
         return Edit(path, old, new, before, after, value.line)
 
     def parallel(self, value: Value) -> Parallel:
-        tools: list[Run | Edit] = []
+        steps: list[Run | Edit | Pause] = []
         for inner in value.list():
             step = self.step(inner)
-            if not isinstance(step, Run | Edit):
+            if not isinstance(step, Run | Edit | Pause):
                 raise inner.error(f"`{inner.name}` is no tool call", "use `run` or `edit`")
-            tools.append(step)
-        return Parallel(tuple(tools), value.line)
+            steps.append(step)
+        if len(steps) - sum(isinstance(step, Pause) for step in steps) < 2:
+            raise value.error(f"`{value.name}` has less than two tool calls", "add one")
+        return Parallel(tuple(steps), value.line)
 
 
 def _check_order(values: list[Value], steps: tuple[Step, ...]) -> None:
@@ -265,6 +267,13 @@ def _client(value: Value) -> Client:
         keys["approvals"].choice(("allow", "decline")) if "approvals" in keys else "allow",
         keys["interrupt"].choice(("text", "command")) if "interrupt" in keys else None,
     )
+
+
+def _whole_lines(value: Value, text: str) -> str:
+    """Check that a file's text ends its last line: Codex's patches always do."""
+    if not text.endswith("\n"):
+        raise value.error("the file's last line has no line feed", "end it: use `|` for the text")
+    return text
 
 
 def _relative(value: Value) -> str:
