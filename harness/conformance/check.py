@@ -1,0 +1,222 @@
+"""From cassettes and a subject to verdicts: what `harness check` and pytest both run."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from harness.cassette import CassetteError, CassetteReader, Header, open_cassette
+from harness.conformance.corpus import Corpus, Target, unusable
+from harness.conformance.expected import ExpectedError
+from harness.conformance.judge import Judge, Rules
+from harness.conformance.law import Law, Place
+from harness.conformance.laws.reruns import RERUN, Deterministic, rerun
+from harness.conformance.report import CassetteResult, CheckResult, Report
+from harness.subject import Reference, Subject
+from harness.surfaces import SurfaceError, surface
+
+PENDING_SUFFIX = ".new"
+
+RulesOf = Callable[[Header], Rules]
+"""Finds what the judge needs of a cassette's surface. Raises SurfaceError."""
+
+Progress = Callable[[int, int, str], None]
+"""Called before each cassette: its number from 1, how many there are, its id."""
+
+
+class PinError(Exception):
+    """Output that must not be pinned: the cassette is truncated, or a check fails. Exit code 1."""
+
+
+def rules_of(header: Header) -> Rules:
+    """Return the kinds of a header's surface, and which of them may be ignored."""
+    found = surface(header.surface)
+    return Rules(found.kinds(), found.ignored)
+
+
+def check(  # noqa: PLR0913 - a selection, and where things lie
+    names: Sequence[str | Path] = (),
+    *,
+    cassettes: Path,
+    expected: Path | None,
+    subject: Subject | None = None,
+    surface: str | None = None,
+    scenario: str | None = None,
+    rules: RulesOf = rules_of,
+    progress: Progress | None = None,
+) -> Report:
+    """Judge a subject (the reference normalizers, if none) on cassettes.
+
+    `names` are paths or ids, and none of them means the corpus under `cassettes`, with the
+    orphan check in both directions. Without `expected` nothing is compared. Nothing that a
+    cassette, an expected file or a subject does raises: it is in the report.
+    """
+    began = time.perf_counter()
+    subject = subject or Reference()
+    corpus = Corpus(cassettes, expected)
+    targets, results = corpus.select(names, surface, scenario)
+    for number, target in enumerate(targets, 1):
+        if progress is not None:
+            progress(number, len(targets), target.id)
+        result = check_one(target, corpus, subject, rules)
+        if surface in {None, result.surface} and scenario in {None, result.scenario}:
+            results.append(result)
+    if not names:
+        results += corpus.orphans(surface, scenario)
+    return Report(subject.name, results, time.perf_counter() - began)
+
+
+def check_one(
+    target: Target,
+    corpus: Corpus,
+    subject: Subject,
+    rules: RulesOf = rules_of,
+    pins: BinaryIO | None = None,
+) -> CassetteResult:
+    """Judge a subject on one cassette. With `pins`, write its canonical lines instead of comparing.
+
+    Raises nothing but what writing to `pins` does.
+    """
+    result = unusable(target, "", "")
+    try:
+        _judge(target, corpus, subject, rules, pins, result)
+    except CassetteError as error:
+        where = f"{error.path}:{error.line}" if error.line else str(error.path)
+        _give_up(result, f"{where}: {error.problem}", error.hint)
+    except ExpectedError as error:
+        _give_up(result, str(error), "")
+    except SurfaceError as error:
+        _give_up(result, f"{target.path}: {error}", "use the harness version that recorded it")
+    return result
+
+
+def _give_up(result: CassetteResult, problem: str, hint: str) -> None:
+    result.verdict, result.problem, result.hint = "unusable", problem, hint
+    for law in result.checks:
+        if law.status == "pass":
+            law.status, law.note = "not-judged", problem
+
+
+def _judge(  # noqa: PLR0913, PLR0917 - the parts of one verdict
+    target: Target,
+    corpus: Corpus,
+    subject: Subject,
+    rules: RulesOf,
+    pins: BinaryIO | None,
+    result: CassetteResult,
+) -> None:
+    with open_cassette(target.path) as cassette:
+        header = cassette.header
+        result.surface, result.agent = header.surface, header.agent.id
+        result.scenario, result.provenance = header.scenario, header.provenance
+        name = target.id if target.shipped else header.id
+        if name != header.id:
+            raise CassetteError(
+                target.path, 1, f"its header says {header.id}", "move it to where its id says"
+            )
+        result.id = name
+        judge = Judge(subject, cassette, name, rules(header))
+        result.checks = [law.result for law in judge.laws]
+        pinned = _pinned(target, corpus, name) if pins is None else None
+        if pins is not None:
+            judge.pin(pins)
+        try:
+            if pinned is not None and pinned.is_file():
+                judge.compare(pinned)
+            judge.run(cassette)
+            judge.finish(truncated=cassette.truncated)
+        finally:
+            judge.close()
+            result.checks = [law.result for law in judge.laws]
+            result.frames, result.events = judge.frames, judge.events
+        result.truncated = cassette.truncated
+    deterministic = Deterministic(Place(name))
+    result.checks.append(deterministic.result)
+    if judge.failed:
+        deterministic.not_judged("the normalizer stopped in the first run")
+    else:
+        _reruns(target.path, subject, judge, deterministic)
+    failed = any(c.status == "fail" for c in result.checks)
+    result.verdict = "fail" if failed else "pass"
+    if result.truncated:
+        result.problem = (
+            f"{target.path}: truncated after frame {result.frames}: it has no footer, so its "
+            "recorder was killed"
+        )
+        result.hint = "record it again with `harness record`"
+    elif pins is None and pinned is not None and not pinned.is_file():
+        result.problem = f"{pinned}: there is no expected output for this cassette"
+        result.hint = "accept the cassette's output once it is right"
+    if result.problem and not failed:
+        result.verdict = "unusable"
+
+
+def _pinned(target: Target, corpus: Corpus, name: str) -> Path | None:
+    """Where the expected output is due; None where a cassette elsewhere has none to keep to."""
+    path = corpus.pinned(name)
+    if path is not None and (target.shipped or path.is_file()):
+        return path
+    return None
+
+
+def _reruns(path: Path, subject: Subject, judge: Judge, deterministic: Law) -> None:
+    record = judge.record
+    fed = len(record.counts)
+    for law, upto in ((deterministic, fed), (judge.prefix, fed // 2)):
+        with open_cassette(path) as again:
+            rerun(law, subject, again, record, upto)
+        if judge.frames > RERUN:
+            law.result.note = f"on the first {upto:,} of {judge.frames:,} frames"
+
+
+def write_expected(
+    name: str | Path,
+    *,
+    cassettes: Path,
+    expected: Path,
+    subject: Subject | None = None,
+    rules: RulesOf = rules_of,
+) -> Path:
+    """Pin a cassette's canonical output under `expected`, whole or not at all; return the file.
+
+    Raises PinError for a cassette that is truncated, for output that breaks a law, and where
+    the file cannot be written; CassetteError for a cassette that is unusable.
+    """
+    corpus = Corpus(cassettes, expected)
+    targets, unknown = corpus.select([name], None, None)
+    if unknown:
+        raise CassetteError(Path(name), 0, unknown[0].problem, unknown[0].hint)
+    (target,) = targets
+    with open_cassette(target.path) as cassette:
+        path = expected / f"{cassette.header.id}.jsonl"
+    pending = path.with_name(path.name + PENDING_SUFFIX)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with pending.open("wb") as pins:
+            result = check_one(target, corpus, subject or Reference(), rules, pins)
+            pins.flush()
+            os.fsync(pins.fileno())
+        _refuse(result)
+        pending.replace(path)
+    except OSError as error:
+        raise PinError(f"could not pin {path}: {error.strerror}; nothing was changed") from error
+    finally:
+        pending.unlink(missing_ok=True)
+    return path
+
+
+def _refuse(result: CassetteResult) -> None:
+    """Raise PinError where a result is not good enough to be pinned."""
+    if result.verdict == "pass":
+        return
+    failed = [c for c in result.checks if c.status == "fail"]
+    why = result.problem or "; ".join(_first(c) for c in failed)
+    raise PinError(f"could not pin {result.id}: {why}; nothing was changed")
+
+
+def _first(check: CheckResult) -> str:
+    if not check.violations:
+        return f"{check.id} fails"
+    v: Any = check.violations[0]
+    return f"{check.id} fails at frame {v.frame}: expected {v.expected}, got {v.got}"

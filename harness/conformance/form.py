@@ -1,0 +1,201 @@
+"""The canonical form of an event: what is compared, and what `expected/` holds.
+
+It is the event with its ids renamed by first appearance (`evt-1`, `ses-1`, `thr-1`, `trn-1`,
+`itm-1`, `req-1`, `tsk-1`, `hok-1`), without `createdAt` (the `clock` law covers it), and with
+`raw` naming its frame by number instead of repeating its content. The bytes are compact JSON
+with object keys sorted, so that the order in which a normalizer built an object says nothing.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, Union, get_type_hints
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from harness.canonical import EVENT_CLASSES, EventBase, ProviderRefs
+from harness.canonical import events as ev
+from harness.canonical.names import ProviderKind, RawSource
+from harness.canonical.payloads import Id
+from harness.subject import Junk
+
+KNOWN: Final = 4096
+"""How many ids a renamer remembers where it can do without: memory does not grow with them."""
+
+
+class Cause(Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
+    """`raw` in the canonical form: `frame` is the number of the native frame, 0 for none."""
+
+    source: RawSource
+    frame: int
+    method: str | UnsetType = UNSET
+    messageType: str | UnsetType = UNSET
+
+
+class Line(Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
+    """Base of the canonical form of each event type."""
+
+
+MALFORMED: Final = Junk("", "malformed", "")
+"""Stands for an event struct whose parts are not of their types."""
+
+
+class JunkLine(Struct, frozen=True, gc=False):
+    """Stands for something that is no event; nothing pinned ever equals it."""
+
+    type: str
+    problem: str
+
+
+def _line_class(tag: str, event: type[EventBase]) -> type[Line]:
+    payload = get_type_hints(event)["payload"]
+    optional = Id | UnsetType
+    return msgspec.defstruct(
+        f"{event.__name__}Line",
+        [
+            ("eventId", Id),
+            ("provider", ProviderKind),
+            ("sessionId", Id),
+            ("payload", payload),
+            ("raw", Cause | UnsetType, UNSET),
+            ("threadId", optional, UNSET),
+            ("turnId", optional, UNSET),
+            ("itemId", optional, UNSET),
+            ("requestId", optional, UNSET),
+            ("providerRefs", ProviderRefs | UnsetType, UNSET),
+        ],
+        bases=(Line,),
+        module=__name__,
+        tag_field="type",
+        tag=tag,
+        frozen=True,
+        gc=False,
+        omit_defaults=True,
+        forbid_unknown_fields=True,
+    )
+
+
+LINE_CLASSES: dict[type[EventBase], type[Line]] = {
+    event: _line_class(tag, event) for tag, event in EVENT_CLASSES.items()
+}
+"""Event struct to the struct of its canonical form."""
+
+encoder = msgspec.json.Encoder(order="deterministic")
+decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(
+    Union[tuple(LINE_CLASSES.values())]  # noqa: UP007 - the union of a computed tuple
+)
+"""Strict: a line that it takes is valid after EVENTS.md."""
+
+
+def settle(line: bytes) -> bytes:
+    """Return the one canonical spelling of a valid line: keys sorted, numbers as typed.
+
+    Raises msgspec.MsgspecError, with the path, for a line that is not valid.
+    """
+    return encoder.encode(decoder.decode(line))
+
+
+class Names(dict[Any, Any]):
+    """Ids of one family to their canonical names, by first appearance: `itm-1`, `itm-2`.
+
+    While the ids are these names already, as those of the reference normalizers are, the
+    number of the last one is all that has to be kept. `on_new(id)` is called for an id that is
+    met for the first time (and may be called again for one long forgotten).
+    """
+
+    def __init__(self, prefix: str, on_new: Callable[[str], None] | None = None) -> None:
+        super().__init__({UNSET: UNSET})
+        self.prefix = prefix + "-"
+        self.last = 0
+        self._own = 0
+        self._on_new = on_new
+
+    def __missing__(self, id_: Any) -> Any:
+        if not isinstance(id_, str):
+            raise TypeError(f"an id is text, not {type(id_).__name__}")
+        if self._on_new is not None:
+            self._on_new(id_)
+        if id_ == f"{self.prefix}{self.last + 1}" and self._own == self.last:
+            if len(self) > KNOWN:
+                self.clear()
+                self[UNSET] = UNSET
+            self.last += 1
+            self._own = self.last
+            name = id_
+        elif self._is_own(id_):
+            name = id_
+        else:
+            self.last += 1
+            name = f"{self.prefix}{self.last}"
+        self[id_] = name
+        return name
+
+    def _is_own(self, id_: str) -> bool:
+        """Whether it is one of the first ids, which were canonical names, and forgotten."""
+        if not id_.startswith(self.prefix):
+            return False
+        number = id_[len(self.prefix) :]
+        return (
+            number.isascii()
+            and number.isdigit()
+            and number[0] != "0"
+            and int(number) <= self._own
+        )
+
+
+_WITH_TASK = (ev.TaskStarted, ev.TaskProgress, ev.TaskCompleted)
+_WITH_HOOK = (ev.HookStarted, ev.HookProgress, ev.HookCompleted)
+
+
+class Renamer:
+    """Makes the canonical form of the events of one run, in order."""
+
+    def __init__(self, on_new: Callable[[str, str], None] | None = None) -> None:
+        def names(prefix: str, field: str) -> Names:
+            return Names(prefix, on_new and (lambda id_: on_new(field, id_)))
+
+        self.count = 0
+        self.sessions = names("ses", "sessionId")
+        self.threads = names("thr", "threadId")
+        self.turns = names("trn", "turnId")
+        self.items = names("itm", "itemId")
+        self.requests = names("req", "requestId")
+        self.tasks = names("tsk", "payload.taskId")
+        # EVENTS.md 1.5: a hookId is a string, not a branded id; it may be the provider's.
+        self.hooks = Names("hok")
+
+    def line(self, event: EventBase, cause: Any) -> Line | JunkLine:
+        """Return the event's canonical form; `cause` is its `Cause`, or UNSET."""
+        self.count = count = self.count + 1
+        payload = event.payload
+        kind = type(event)
+        if kind is not ev.ContentDelta:
+            if kind in _WITH_TASK:
+                payload = _with(payload, "taskId", self.tasks)
+            elif kind in _WITH_HOOK:
+                payload = _with(payload, "hookId", self.hooks)
+        return LINE_CLASSES[kind](  # type: ignore[call-arg]
+            f"evt-{count}",
+            event.provider,
+            self.sessions[event.sessionId],
+            payload,
+            cause,
+            self.threads[event.threadId],
+            self.turns[event.turnId],
+            self.items[event.itemId],
+            self.requests[event.requestId],
+            event.providerRefs,
+        )
+
+    def junk(self, junk: Junk) -> JunkLine:
+        """Return what stands for something that is no event."""
+        self.count += 1
+        return JunkLine(junk.type, junk.problem)
+
+
+def _with(payload: Any, field: str, names: Names) -> Any:
+    old = getattr(payload, field, None)
+    # A payload of the wrong class, or an id that is no text, is the `schema` law's finding.
+    if not isinstance(old, str):
+        return payload
+    new = names[old]
+    return payload if new == old else msgspec.structs.replace(payload, **{field: new})

@@ -1,0 +1,317 @@
+"""One run of a subject over one cassette, every law watching.
+
+The loop names each frame's kind once, makes each event's canonical form once, and encodes that
+once: the same bytes are decoded strictly (`schema`), compared with what is pinned (`expected`)
+and kept for the reruns (`prefix`, `deterministic`). A law is called for the event types that
+concern it and for no others.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from msgspec import UNSET, Struct
+
+from harness.canonical import EVENT_CLASSES, EventBase, decode_event, encode_event
+from harness.cassette import CassetteReader, Frame
+from harness.conformance.expected import Expected
+from harness.conformance.form import MALFORMED, Cause, JunkLine, Line, Renamer, encoder
+from harness.conformance.law import Handler, Law, Place, show
+from harness.conformance.laws.frames import Accounted, ClockLaw, RawLaw, Window
+from harness.conformance.laws.ids import EventIds, Ids
+from harness.conformance.laws.items import Deltas, Items
+from harness.conformance.laws.reruns import Prefix, Record
+from harness.conformance.laws.schema import Schema
+from harness.conformance.laws.text import Text
+from harness.conformance.laws.turns import Requests, Turns
+from harness.subject import Junk, Subject, coerce
+from harness.surfaces.base import Kinds
+
+BATCH: Final = 256
+"""How many events are encoded, validated and compared at a time."""
+
+
+class Rules(Struct, frozen=True):
+    """What the judge needs of a surface: a namer of kinds, and the kinds that may give nothing."""
+
+    kinds: Kinds
+    ignored: frozenset[str]
+
+
+class Runs(Law):
+    """The subject takes every frame, and the end, without an error."""
+
+    id = "subject"
+    statement = "the normalizer opens, takes every frame and the end, and raises nothing"
+    source = "harness/README.md 'The pipeline'"
+
+    def raised(self, doing: str, error: BaseException) -> None:
+        """Report what the subject raised."""
+        self.fail(
+            "",
+            f"{doing} without an error",
+            f"{type(error).__name__}: {error}",
+            "a line that is not understood is warned about, not raised",
+        )
+
+
+class Judge:
+    """Judges one run. `feed` every frame, then `finish`; the results are in `laws`."""
+
+    def __init__(
+        self, subject: Subject, cassette: CassetteReader, name: str, rules: Rules
+    ) -> None:
+        header = cassette.header
+        self.place = place = Place(name)
+        self.failed = False
+        self.frames = 0
+        self.record = Record()
+        self._subject = subject
+        self._header = header
+        self._kinds = rules.kinds
+        self._ignored = rules.ignored
+        self._window = Window()
+        self._ids = Ids(place)
+        self._event_ids = EventIds(place)
+        self._schema = Schema(place)
+        self._raw = RawLaw(place)
+        self._clock = ClockLaw(place, header.recorded)
+        self._accounted = Accounted(place)
+        self._runs = Runs(place)
+        self._prefix = Prefix(place)
+        items = Items(place)
+        self.laws: list[Law] = [
+            self._runs,
+            self._schema,
+            self._ids,
+            self._event_ids,
+            Turns(place),
+            items,
+            Deltas(place, items),
+            Requests(place),
+            Text(place),
+            self._accounted,
+            self._raw,
+            self._clock,
+            self._prefix,
+        ]
+        self._handlers = _dispatch(self.laws)
+        self._renamer = Renamer(self._ids.new)
+        self._own_ids = True
+        self._lines: list[Line | JunkLine] = []
+        self._places: list[str] = []
+        self._expected: Expected | None = None
+        self._pins: BinaryIO | None = None
+
+    @property
+    def prefix(self) -> Prefix:
+        """The law that the reruns report to, with the record of this run."""
+        return self._prefix
+
+    @property
+    def events(self) -> int:
+        """How many events there were."""
+        return self._renamer.count
+
+    def compare(self, path: Path) -> None:
+        """Compare with a pinned file too. Raises ExpectedError."""
+        self._expected = Expected(self.place, path)
+        self.laws.append(self._expected)
+
+    def pin(self, file: BinaryIO) -> None:
+        """Write the canonical lines to a file as they come."""
+        self._pins = file
+
+    def run(self, frames: Iterable[Frame]) -> None:
+        """Feed the frames, then the end. Raises CassetteError and ExpectedError."""
+        try:
+            session = self._subject.open(self._header)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a foreign normalizer does
+            self._stop("opening a session", error)
+            return
+        feed = session.feed
+        name_of, ignored, place = self._kinds.of, self._ignored, self.place
+        remember, iso, record = self._window.frames.append, self._clock.clock.iso, self.record
+        for frame in frames:
+            seq, at, content = frame.seq, frame.at, frame.data
+            if content is UNSET:
+                content = frame.content
+            kind = name_of(frame)
+            place.frame, place.kind, place.event, place.of = seq, kind, 0, None
+            remember((seq, at, content))
+            try:
+                events = feed(frame)
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
+                self._stop(f"feed(frame {seq})", error)
+                return
+            named = self._take(events, seq, at, content, iso(at)) if events else False
+            if not named and kind not in ignored:
+                self._accounted.unnamed(seq, kind)
+            if record.open:
+                record.frame(self._renamer.count)
+            self.frames = seq
+        place.event, place.of = 0, None
+        try:
+            events = session.close()
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
+            self._stop("close()", error)
+            return
+        if events:
+            last = self._window.frames[-1] if self._window.frames else (0, 0, UNSET)
+            self._prefix.closing(events)
+            self._take(events, *last, iso(last[1]))
+        self._flush()
+        record.end(self._renamer.count)
+
+    def _stop(self, doing: str, error: BaseException) -> None:
+        self.failed = True
+        self._runs.raised(doing, error)
+        self._flush()
+
+    def finish(self, *, truncated: bool) -> None:
+        """Judge what needs the end. Raises ExpectedError."""
+        why = ""
+        if self.failed:
+            why = f"the normalizer stopped at frame {self.place.frame}"
+        elif truncated:
+            why = "the cassette is truncated: what is open at its end may be rightly so"
+        for law in self.laws:
+            if not why:
+                law.end()
+            elif type(law).end is not Law.end:
+                law.not_judged(why)
+
+    def close(self) -> None:
+        """Close what is open."""
+        if self._expected is not None:
+            self._expected.close()
+
+    def _take(  # noqa: PLR0913, PLR0917, C901 - the hot loop: what it needs, in one place
+        self, events: Sequence[Any], seq: int, at: int, content: Any, created: str
+    ) -> bool:
+        """Judge the events of one frame; return whether one of them names it."""
+        place, renamer, handlers = self.place, self._renamer, self._handlers
+        line_of, lines, places, clock = renamer.line, self._lines, self._places, self._clock
+        self._ids.frame = content
+        named = False
+        kind = place.kind
+        for event in events:
+            place.event = renamer.count + 1
+            place.of = event
+            called = handlers.get(type(event))
+            if called is None:
+                # Foreign, or nothing that is an event.
+                event = coerce(event)  # noqa: PLW2901 - it is the same event
+                if isinstance(event, Junk):
+                    named = True
+                    self._junk(event)
+                    continue
+                called = handlers[type(event)]
+            try:
+                raw = event.raw
+                if raw is UNSET:
+                    cause: Any = UNSET
+                    if seq:
+                        self._raw.missing()
+                    caused = at
+                elif raw.payload is content:
+                    named = True
+                    cause = Cause(raw.source, seq, raw.method, raw.messageType)
+                    caused = at
+                else:
+                    found, caused = self._window.find(raw.payload)
+                    if found:
+                        if found == seq:
+                            named = True
+                        else:
+                            self._accounted.pending.pop(found, None)
+                    else:
+                        # It tells of this frame, if in other words: one finding, not two.
+                        named, found, caused = True, seq, at
+                        self._raw.elsewhere(raw.payload)
+                    cause = Cause(raw.source, found, raw.method, raw.messageType)
+                if event.createdAt == created:
+                    clock.latest = at
+                else:
+                    clock.judge(event.createdAt, caused, at)
+                line = line_of(event, cause)
+                if not (self._own_ids and event.eventId == line.eventId):
+                    self._event_id(event.eventId, content)
+                refs = event.providerRefs
+                if refs is not UNSET:
+                    self._ids.refs(refs)
+                for handle in called:
+                    handle(event)
+            except Exception as error:  # noqa: BLE001 - a struct may hold anything
+                # Only a malformed event gets here, and it is reported, not raised.
+                named = True
+                renamer.count = place.event - 1
+                self._junk(_malformed(event, error), MALFORMED)
+                continue
+            lines.append(line)
+            places.append(kind)
+        if len(lines) >= BATCH:
+            self._flush()
+        return named
+
+    def _event_id(self, id_: Any, content: Any) -> None:
+        if self._own_ids:
+            self._own_ids = False
+            self._event_ids.own(self._renamer.count - 1)
+        self._event_ids.frame = content
+        self._event_ids.new(id_)
+
+    def _junk(self, junk: Junk, stand_in: Junk | None = None) -> None:
+        self._schema.junk(junk)
+        self._lines.append(self._renamer.junk(stand_in or junk))
+        self._places.append(self.place.kind)
+
+    def _flush(self) -> None:
+        lines = self._lines
+        if not lines:
+            return
+        places = self._places
+        try:
+            chunk = encoder.encode_lines(lines)
+        except Exception:  # noqa: BLE001 - a value that is no JSON: find it, and go on without
+            self._flush_broken(lines, places)
+        else:
+            self._schema.batch(chunk, lines, places)
+            self._spread(chunk, len(lines))
+        self._lines, self._places = [], []
+
+    def _flush_broken(self, lines: list[Line | JunkLine], places: list[str]) -> None:
+        for line, kind in zip(lines, places, strict=True):
+            self._schema.one(line, kind)
+            try:
+                chunk = encoder.encode(line)
+            except Exception:  # noqa: BLE001 - reported just now
+                chunk = encoder.encode(JunkLine(MALFORMED.type, MALFORMED.problem))
+            self._spread(chunk + b"\n", 1)
+
+    def _spread(self, chunk: bytes, count: int) -> None:
+        if self._expected is not None:
+            self._expected.batch(chunk, count)
+        if self._pins is not None:
+            self._pins.write(chunk)
+        if self.record.keeps:
+            self.record.keep(chunk)
+
+
+def _dispatch(laws: Iterable[Law]) -> dict[type[EventBase], tuple[Handler, ...]]:
+    """Event type to the handlers that it concerns, in the order of the laws."""
+    found: dict[type[EventBase], list[Handler]] = {k: [] for k in EVENT_CLASSES.values()}
+    for law in laws:
+        for kind, handle in law.handlers().items():
+            found[kind].append(handle)
+    return {kind: tuple(handlers) for kind, handlers in found.items()}
+
+
+def _malformed(event: EventBase, error: Exception) -> Junk:
+    """What is wrong with an event struct that a law stumbled over."""
+    problem = f"a part of it is not of its type ({type(error).__name__}: {error})"
+    try:
+        decode_event(encode_event(event))
+    except Exception as invalid:  # noqa: BLE001 - whatever a foreign value does when written
+        problem = str(invalid)
+    return Junk(event.type, problem, show(event))

@@ -1,0 +1,124 @@
+"""What a law is, and where it reports to.
+
+A law sees the events of one run, one at a time, and keeps only what is still open. It says
+which event types concern it, so that the others cost nothing.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final, NamedTuple
+
+from msgspec import UNSET
+
+from harness.canonical import EventBase
+from harness.conformance.report import PER_LAW, CheckResult, Violation
+
+SHOWN: Final = 160
+"""How many characters of a value are shown in a violation."""
+
+Handler = Callable[[Any], None]
+
+
+class Where(NamedTuple):
+    """A place in a run: native frame and kind, event number and type."""
+
+    frame: int
+    kind: str
+    event: int
+    type: str
+
+
+class Place:
+    """Where the run is now: the frame being fed, the event being judged."""
+
+    __slots__ = ("cassette", "event", "frame", "kind", "of")
+
+    def __init__(self, cassette: str) -> None:
+        self.cassette = cassette
+        self.frame = 0
+        self.kind = ""
+        self.event = 0
+        self.of: Any = None
+
+    def now(self) -> Where:
+        """Return the place as it is now, to be named later."""
+        type_ = self.of.type if isinstance(self.of, EventBase) else ""
+        return Where(self.frame, self.kind, self.event, type_)
+
+
+class Law:
+    """A rule that every normalizer's output obeys, whatever its ids and wording.
+
+    `source` is the section of EVENTS.md, the number in DECISIONS.md, or the part of
+    `harness/README.md` that it comes from.
+    """
+
+    id: ClassVar[str]
+    statement: ClassVar[str]
+    source: ClassVar[str]
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.result = CheckResult(self.id, self.statement, self.source)
+
+    def handlers(self) -> Mapping[type[EventBase], Handler]:
+        """Return what is to be called for each event of a type, given the event."""
+        return {}
+
+    def end(self) -> None:
+        """Judge what is still open. Not called for a cassette that is truncated."""
+
+    def fail(  # noqa: PLR0913 - the parts of a violation
+        self,
+        path: str,
+        expected: str,
+        got: Any,
+        hint: str = "",
+        where: Where | None = None,
+    ) -> None:
+        """Report a violation, here or at an earlier place."""
+        result = self.result
+        result.status = "fail"
+        if len(result.violations) >= PER_LAW:
+            result.more += 1
+            return
+        at = where or self.place.now()
+        result.violations.append(
+            Violation(
+                self.id,
+                self.place.cassette,
+                at.frame,
+                at.kind,
+                at.event,
+                at.type,
+                path,
+                expected,
+                got if isinstance(got, str) else show(got),
+                hint,
+            )
+        )
+
+    def not_judged(self, why: str) -> None:
+        """Say why the law could not be judged to the end; what it found stays found."""
+        if self.result.status == "pass":
+            self.result.status = "not-judged"
+        self.result.note = why
+
+
+class Recent(dict[Any, None]):
+    """The last few thousand of a kind of thing: a set whose memory is bounded."""
+
+    def __init__(self, size: int = 4096) -> None:
+        super().__init__()
+        self._size = size
+
+    def add(self, value: Any) -> None:
+        """Remember a value, and forget the oldest where there are too many."""
+        self[value] = None
+        if len(self) > self._size:
+            del self[next(iter(self))]
+
+
+def show(value: Any) -> str:
+    """Return a value as a violation shows it: short, absent named as such."""
+    text = "absent" if value is UNSET else repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text):,} characters)"

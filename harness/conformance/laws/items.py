@@ -1,0 +1,121 @@
+"""`items` and `deltas`: an item starts once, closes once by the end of its turn, then is silent."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import UNSET
+
+from harness.canonical import EventBase
+from harness.canonical import events as ev
+from harness.conformance.law import Handler, Law, Place, Recent, Where, show
+
+
+class Items(Law):
+    """Keeps the open items of each turn; of the closed ones the last few thousand."""
+
+    id = "items"
+    statement = (
+        "every item is started once and completed once, by the end of its turn (without a turn: "
+        "by the end of the frames), and is updated only in between"
+    )
+    source = "EVENTS.md 1.2, DECISIONS.md 3 and 4"
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self.open: dict[str, tuple[Any, Where]] = {}
+        self.closed = Recent()
+        self._by_turn: dict[Any, dict[str, None]] = {}
+
+    def handlers(self) -> Mapping[type[EventBase], Handler]:
+        return {
+            ev.ItemStarted: self._started,
+            ev.ItemUpdated: self._updated,
+            ev.ItemCompleted: self._completed,
+            ev.TurnCompleted: self._turn_ended,
+            ev.TurnAborted: self._turn_ended,
+        }
+
+    def _started(self, event: EventBase) -> None:
+        item = event.itemId
+        if item is UNSET:
+            self.fail("itemId", "the id of the item that starts", UNSET)
+        elif item in self.open or item in self.closed:
+            state = "open" if item in self.open else "completed"
+            self.fail(
+                "itemId",
+                "an item that has not started before",
+                f"{show(item)}, which is {state} already",
+                "give a second item an id of its own, and start none twice",
+            )
+        else:
+            self.open[item] = (event.turnId, self.place.now())
+            self._by_turn.setdefault(event.turnId, {})[item] = None
+
+    def _updated(self, event: EventBase) -> None:
+        if event.itemId not in self.open:
+            self._not_open(event.itemId, "updated")
+
+    def _completed(self, event: EventBase) -> None:
+        item = event.itemId
+        entry = self.open.pop(item, None) if item is not UNSET else None  # type: ignore[arg-type]
+        if entry is None:
+            self._not_open(item, "completed")
+            return
+        of_turn = self._by_turn[entry[0]]
+        del of_turn[item]  # type: ignore[arg-type]
+        if not of_turn:
+            del self._by_turn[entry[0]]
+        self.closed.add(item)
+
+    def _not_open(self, item: Any, what: str) -> None:
+        if item is UNSET:
+            self.fail("itemId", f"the id of the item that is {what}", UNSET)
+            return
+        state = "was completed before" if item in self.closed else "has not started"
+        self.fail("itemId", f"an open item that is {what}", f"{show(item)}, which {state}")
+
+    def _turn_ended(self, event: EventBase) -> None:
+        if event.turnId is not UNSET:
+            self._left_open(event.turnId, f"by the end of {show(event.turnId)}")
+
+    def _left_open(self, turn: Any, when: str) -> None:
+        for item in self._by_turn.pop(turn, ()):
+            _, where = self.open.pop(item)
+            # A late completion is then one finding, not two.
+            self.closed.add(item)
+            self.fail(
+                "itemId",
+                f"an item that is completed {when}",
+                f"{show(item)} is still open",
+                "complete what a turn leaves open just before its end (DECISIONS.md 4)",
+                where,
+            )
+
+    def end(self) -> None:
+        # Items of turns that never end are the `turns` law's finding, and theirs too.
+        for turn in list(self._by_turn):
+            self._left_open(turn, "by the end of the frames")
+
+
+class Deltas(Law):
+    """Looks at the items that `items` keeps."""
+
+    id = "deltas"
+    statement = "a content.delta that names an item names one that is open"
+    source = "EVENTS.md 1.2, DECISIONS.md 3"
+
+    def __init__(self, place: Place, items: Items) -> None:
+        super().__init__(place)
+        self._open = items.open
+        self._closed = items.closed
+
+    def handlers(self) -> Mapping[type[EventBase], Handler]:
+        return {ev.ContentDelta: self._delta}
+
+    def _delta(self, event: EventBase) -> None:
+        item = event.itemId
+        # EVENTS.md 1.6: an id that is not known at emit time is left out.
+        if item in self._open or item is UNSET:
+            return
+        state = "was completed before" if item in self._closed else "has not started"
+        self.fail("itemId", "an item that is open", f"{show(item)}, which {state}")

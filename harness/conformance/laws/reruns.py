@@ -1,0 +1,230 @@
+"""`prefix` and `deterministic`: the same frames give the same events, however many follow.
+
+Both compare a second run with the record of the first. A subject is fed one frame at a time,
+so what it can know of later frames it has kept from an earlier run, or it waits for the end.
+"""
+
+from array import array
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from harness.cassette import CassetteReader, Frame
+from harness.conformance.explain import explain
+from harness.conformance.form import MALFORMED, Cause, Renamer, encoder
+from harness.conformance.law import Law, show
+from harness.conformance.laws.frames import Window
+from harness.subject import Junk, Subject, coerce
+
+RERUN: Final = 10_000
+"""How many frames are fed again. Memory must not grow with the cassette, nor time double."""
+
+KEPT: Final = 8 << 20
+"""How many bytes of canonical lines are kept for the comparison."""
+
+_SYNTHESIZED = "synthesized"
+
+
+class Record:
+    """What the first run gave: its canonical bytes, and the number of events after each frame."""
+
+    def __init__(self) -> None:
+        self.open = True
+        self.keeps = True
+        self.whole = False
+        self.bytes = bytearray()
+        self.counts = array("L")
+        self.total = 0
+
+    def frame(self, events: int) -> None:
+        """Take note of how many events there were after a frame."""
+        self.counts.append(events)
+        if len(self.counts) >= RERUN:
+            self.open = False
+
+    def keep(self, chunk: bytes) -> None:
+        """Keep the next lines, as long as there is room."""
+        self.bytes += chunk
+        self.keeps = self.open and len(self.bytes) < KEPT
+
+    def end(self, events: int) -> None:
+        """Take note of how many events there were in all."""
+        self.total = events
+        self.whole = self.open and self.keeps
+
+
+class Prefix(Law):
+    """Judged in the first run (what comes at the end) and in one that ends half-way."""
+
+    id = "prefix"
+    statement = (
+        "the events for a prefix of a cassette are a prefix of its events: a run that is fed only "
+        f"the first half (of the first {RERUN:,} frames) gives what the whole run gave, frame by "
+        "frame, and what comes at the end is only what the end causes, marked as synthesized"
+    )
+    source = "harness/README.md 'Events and comparison', DECISIONS.md 4"
+
+    def closing(self, events: Sequence[Any]) -> None:
+        """Judge the events that the end of the frames gave."""
+        for event in events:
+            event = coerce(event)  # noqa: PLW2901 - it is the same event
+            if isinstance(event, Junk):
+                continue
+            raw = event.raw
+            if raw is not UNSET and getattr(raw, "messageType", "") != _SYNTHESIZED:
+                self.place.of = event
+                self.fail(
+                    "raw.messageType",
+                    f"{show(_SYNTHESIZED)}, as of all that the end of the frames causes",
+                    getattr(raw, "messageType", UNSET),
+                    "give an event with the frame that causes it; never wait for a later frame",
+                )
+
+
+class Deterministic(Law):
+    """Judged in a run of its own."""
+
+    id = "deterministic"
+    statement = (
+        "a second run gives the same events, byte for byte in canonical form and frame by frame, "
+        f"on the first {RERUN:,} frames"
+    )
+    source = "harness/README.md 'Events and comparison'"
+
+
+def rerun(law: Law, subject: Subject, cassette: CassetteReader, record: Record, upto: int) -> None:
+    """Feed the first `upto` frames again (and the end, where that is all), and compare.
+
+    Raises CassetteError.
+    """
+    place = law.place
+    run = _Run(law, subject, record)
+    run.open(cassette)
+    for frame in islice(cassette, upto):
+        place.frame, place.event, place.of = frame.seq, 0, None
+        if not run.feed(frame):
+            return
+    if record.whole and upto >= len(record.counts):
+        place.event, place.of = 0, None
+        run.close()
+    run.flush()
+
+
+class _Run:
+    """A run without laws: frames in, canonical bytes out, compared with the record."""
+
+    def __init__(self, law: Law, subject: Subject, record: Record) -> None:
+        self._law = law
+        self._subject = subject
+        self._record = record
+        self._renamer = Renamer()
+        self._window = Window()
+        self._lines: list[Any] = []
+        self._at = 0
+        self._done = 0
+        self._last: tuple[int, Any] = (0, UNSET)
+
+    def open(self, cassette: CassetteReader) -> None:
+        self._session = self._subject.open(cassette.header)
+
+    def feed(self, frame: Frame) -> bool:
+        """Feed one frame; return whether the run may go on."""
+        content = frame.content
+        self._window.frames.append((frame.seq, frame.at, content))
+        self._last = frame.seq, content
+        try:
+            events = self._session.feed(frame)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a foreign normalizer
+            return self._raised(error)
+        if events:
+            self._take(events, frame.seq, content)
+        count, due = self._renamer.count, self._record.counts[frame.seq - 1]
+        if count != due:
+            if self.flush():
+                self._law.fail(
+                    "",
+                    f"{due:,} events up to this frame, as in the first run",
+                    f"{count:,}",
+                    "let nothing but the frames fed so far decide what is emitted, and when",
+                )
+            return False
+        return len(self._lines) < 256 or self.flush()  # noqa: PLR2004 - a batch
+
+    def close(self) -> None:
+        try:
+            events = self._session.close()
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a foreign normalizer
+            self._raised(error)
+            return
+        self._take(events, *self._last)
+        if self.flush() and self._renamer.count != self._record.total:
+            self._law.fail(
+                "",
+                f"{self._record.total:,} events in all, as in the first run",
+                f"{self._renamer.count:,}",
+            )
+
+    def _raised(self, error: BaseException) -> bool:
+        self._law.fail(
+            "", "what the first run gave", f"{type(error).__name__}: {error}", "keep no state"
+        )
+        return False
+
+    def _take(self, events: Sequence[Any], seq: int, content: Any) -> None:
+        renamer = self._renamer
+        for event in events:
+            number = renamer.count
+            event = coerce(event)  # noqa: PLW2901 - it is the same event
+            if isinstance(event, Junk):
+                self._lines.append(renamer.junk(event))
+                continue
+            try:
+                raw = event.raw
+                cause: Any = raw
+                if raw is not UNSET:
+                    found = seq
+                    if raw.payload is not content:
+                        found = self._window.find(raw.payload)[0] or seq
+                    cause = Cause(raw.source, found, raw.method, raw.messageType)
+                self._lines.append(renamer.line(event, cause))
+            except Exception:  # noqa: BLE001 - malformed, as in the first run
+                renamer.count = number
+                self._lines.append(renamer.junk(MALFORMED))
+
+    def flush(self) -> bool:
+        """Compare what there is so far; return whether it is the same."""
+        lines, self._lines = self._lines, []
+        if not lines:
+            return True
+        record = self._record
+        room = len(record.bytes) - self._at
+        try:
+            chunk = encoder.encode_lines(lines)
+        except Exception:  # noqa: BLE001 - not JSON: the `schema` law has said so
+            return False
+        if room < len(chunk) and not record.keeps:
+            # More was given than is kept: the rest is not compared.
+            chunk = chunk[:room]
+        due = record.bytes[self._at : self._at + len(chunk)]
+        if due == chunk:
+            self._at += len(chunk)
+            self._done += len(lines)
+            return True
+        self._differs(bytes(record.bytes[self._at :]), chunk)
+        return False
+
+    def _differs(self, due: bytes, got: bytes) -> None:
+        one, other = due.splitlines()[: got.count(b"\n")], got.splitlines()
+        for found in explain(one, other, self._done + 1):
+            self._law.fail(
+                found.path,
+                f"{found.expected}, as in the first run",
+                found.got,
+                "let nothing but the header and the frames decide what is emitted",
+                found.where,
+            )
+        if not self._law.result.violations:
+            self._law.fail("", "the same bytes as in the first run", "other bytes")
+

@@ -1,0 +1,117 @@
+"""A report as text for a terminal, and as JSON."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from harness.conformance.report import CassetteResult, CheckResult, Report, Violation
+
+_COLOURS: Final = {"pass": "32", "fail": "31", "unusable": "33", "not-judged": "33"}
+_EXPLAINED: Final = 20
+"""How many violations of one cassette are shown."""
+
+
+def report_json(report: Report) -> bytes:
+    """Return the report as one JSON object, with its exit code."""
+    value: dict[str, Any] = msgspec.to_builtins(report)
+    counts = Counter(c.verdict for c in report.cassettes)
+    value["summary"] = {v: counts[v] for v in ("pass", "fail", "unusable")}
+    value["exit_code"] = report.exit_code
+    return msgspec.json.format(msgspec.json.encode(value), indent=2)
+
+
+def render_terminal(report: Report, *, colour: bool = False, verbose: bool = False) -> str:
+    """Return the report as text: a line for each cassette, then what is wrong with which.
+
+    `verbose` adds a line for each check of each cassette.
+    """
+    return "\n".join(_lines(report, colour=colour, verbose=verbose))
+
+
+def _lines(report: Report, *, colour: bool, verbose: bool) -> Iterator[str]:
+    if not report.cassettes:
+        yield "nothing was checked: no cassette fits; see `harness list cassettes`"
+        return
+    width = max(len(c.id) for c in report.cassettes)
+    for cassette in report.cassettes:
+        mark = _paint(f"{cassette.verdict:<8}", cassette.verdict, colour=colour)
+        yield f"{mark} {cassette.id:<{width}}  {_facts(cassette)}".rstrip()
+        if verbose:
+            yield from (_check_line(c, colour=colour) for c in cassette.checks)
+    for cassette in report.cassettes:
+        if cassette.verdict != "pass":
+            yield ""
+            yield from _trouble(cassette, colour=colour)
+    yield ""
+    yield _summary(report, colour=colour)
+
+
+def _facts(cassette: CassetteResult) -> str:
+    facts = [f"{cassette.frames:,} frames, {cassette.events:,} events"] if cassette.frames else []
+    if cassette.truncated:
+        facts.append("truncated")
+    if failed := cassette.failed():
+        facts.append("fails " + ", ".join(failed))
+    return "; ".join(facts)
+
+
+def _check_line(check: CheckResult, *, colour: bool) -> str:
+    note = f" ({check.note})" if check.note else ""
+    mark = _paint(f"{check.status:<10}", check.status, colour=colour)
+    return f"    {mark} {check.id}: {check.statement}{note}"
+
+
+def _trouble(cassette: CassetteResult, *, colour: bool) -> Iterator[str]:
+    yield _paint(f"{cassette.id}: {cassette.verdict}", cassette.verdict, colour=colour)
+    if cassette.problem:
+        hint = f"; {cassette.hint}" if cassette.hint else ""
+        yield f"  {cassette.problem}{hint}"
+    shown = 0
+    for check in cassette.checks:
+        if check.status != "fail":
+            continue
+        note = f"; {check.note}" if check.note else ""
+        yield f"  {check.id}: {check.statement} [{check.source}]{note}"
+        for violation in check.violations:
+            shown += 1
+            if shown <= _EXPLAINED:
+                yield from _violation(violation)
+        if check.more:
+            yield f"    … and {check.more:,} more of this law"
+    if shown > _EXPLAINED:
+        yield f"  … {shown - _EXPLAINED} more violations are in --json"
+
+
+def _violation(violation: Violation) -> Iterator[str]:
+    at = []
+    if violation.frame:
+        at.append(f"frame {violation.frame}" + (f" ({violation.kind})" if violation.kind else ""))
+    if violation.event:
+        at.append(f"event {violation.event} {violation.type}".rstrip())
+    if violation.path:
+        at.append(violation.path)
+    yield f"    {', '.join(at) or 'the run'}"
+    yield f"      expected  {violation.expected}"
+    yield f"      got       {violation.got}"
+    if violation.hint:
+        yield f"      hint      {violation.hint}"
+
+
+def _summary(report: Report, *, colour: bool) -> str:
+    counts = Counter(c.verdict for c in report.cassettes)
+    parts = [
+        _paint(f"{counts[v]} {v}", v, colour=colour)
+        for v in ("pass", "fail", "unusable")
+        if counts[v]
+    ]
+    events = sum(c.events for c in report.cassettes)
+    return (
+        f"{report.subject}: {', '.join(parts)}; {len(report.cassettes)} cassettes, "
+        f"{events:,} events, {report.seconds:.2f} s"
+    )
+
+
+def _paint(text: str, meaning: str, *, colour: bool) -> str:
+    return f"\x1b[{_COLOURS[meaning]}m{text}\x1b[0m" if colour else text

@@ -1,0 +1,95 @@
+"""The seam between the judge and a normalizer, wherever the normalizer runs.
+
+A subject may be foreign: what it gives is an event struct, a JSON object, or JSON text. The
+judge takes all three, and what is none of them becomes a `Junk`, which is a finding, never a
+crash.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from harness.canonical import EVENT_CLASSES, Event, EventBase
+from harness.cassette import Frame, Header
+
+SHOWN = 200
+"""How many characters of a foreign value are shown."""
+
+Given = EventBase | dict[str, Any] | bytes | str
+"""One event, as a subject may give it: a struct, a JSON object, or JSON text."""
+
+
+class SubjectError(Exception):
+    """A normalizer that could not be found, loaded or started. Exit code 5."""
+
+
+class Session(Protocol):
+    """One conversation of a subject. Its methods may raise whatever the normalizer raises."""
+
+    def feed(self, frame: Frame) -> Sequence[Given]:
+        """Return the events that this frame causes."""
+
+    def close(self) -> Sequence[Given]:
+        """Return the events that the end of the frames causes."""
+
+
+class Subject(Protocol):
+    """A normalizer under test; `name` is how reports call it."""
+
+    name: str
+
+    def open(self, header: Header) -> Session:
+        """Begin a conversation: a session knows nothing of those before it."""
+
+
+class Junk(Struct, frozen=True):
+    """Something that a subject gave for an event, and what is wrong with it.
+
+    `type` is the event type that it claims, or empty; `problem` names the path.
+    """
+
+    type: str
+    problem: str
+    shown: str
+
+
+_decoder = msgspec.json.Decoder(Event)
+_plain = msgspec.json.Decoder()
+
+
+def coerce(given: Any) -> EventBase | Junk:
+    """Return the event that a foreign subject gave, or what is wrong with it."""
+    if isinstance(given, EventBase):
+        if type(given) in EVENT_CLASSES.values():
+            return given
+        return Junk("", f"{type(given).__name__} is no event of EVENTS.md", repr(given)[:SHOWN])
+    try:
+        if isinstance(given, bytes | bytearray | str):
+            return _decoder.decode(given)
+        if isinstance(given, dict):
+            return msgspec.convert(given, Event)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        return Junk(_claimed(given), str(error), _show(given))
+    return Junk(
+        "", f"an event, a JSON object or JSON text was due, not {type(given).__name__}", _show(given)
+    )
+
+
+def _claimed(given: Any) -> str:
+    """The event type that a broken event claims to be, or nothing."""
+    if not isinstance(given, dict):
+        try:
+            given = _plain.decode(given)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return ""
+    kind = given.get("type") if isinstance(given, dict) else None
+    return kind if isinstance(kind, str) and kind in EVENT_CLASSES else ""
+
+
+def _show(given: Any) -> str:
+    try:
+        return repr(given)[:SHOWN]
+    except Exception:  # noqa: BLE001 - a foreign object's repr may do anything
+        return f"<{type(given).__name__}>"

@@ -1,0 +1,71 @@
+"""Finding a normalizer by name: `--normalizer package.module:name`."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness.subject.base import Subject, SubjectError
+from harness.subject.inprocess import InProcess
+
+_FORM = "write it as package.module:name, such as mypackage.codex:Normalizer"
+
+
+def load_subject(spec: str) -> Subject:
+    """Return the subject that `package.module:name` names; `name` may have dots.
+
+    The name is a class or a function that takes a cassette's header and gives an object with
+    `feed(frame)` and `close()`. The current folder is looked into as well, as `python -m` does.
+    Raises SubjectError (exit code 5), saying what is missing.
+    """
+    module_name, colon, name = spec.partition(":")
+    if not (colon and module_name and name) or not all(
+        part.isidentifier() for part in (*module_name.split("."), *name.split("."))
+    ):
+        raise SubjectError(f"could not load the normalizer {spec!r}: {_FORM}")
+    value: Any = _module(spec, module_name)
+    for part in name.split("."):
+        try:
+            value = getattr(value, part)
+        except AttributeError:
+            offered = [n for n, v in vars(value).items() if callable(v) and not n.startswith("_")]
+            raise SubjectError(
+                f"could not load the normalizer {spec!r}: {module_name} has no {name}; "
+                f"it has {', '.join(sorted(offered)[:8]) or 'nothing that can be called'}"
+            ) from None
+    if not callable(value):
+        raise SubjectError(
+            f"could not load the normalizer {spec!r}: {name} is a {type(value).__name__}, "
+            "not something that takes a header and gives a normalizer"
+        )
+    if isinstance(value, type):
+        missing = [m for m in ("feed", "close") if not callable(getattr(value, m, None))]
+        if missing:
+            raise SubjectError(
+                f"could not load the normalizer {spec!r}: it has no {' and no '.join(missing)}; "
+                "a normalizer has feed(frame) and close()"
+            )
+    return InProcess(value, spec)
+
+
+def _module(spec: str, name: str) -> Any:
+    here = str(Path.cwd())
+    if here not in sys.path and "" not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            raise SubjectError(
+                f"could not load the normalizer {spec!r}: there is no module {error.name}; "
+                "install it, or run the command in the folder that holds it"
+            ) from error
+        raise SubjectError(
+            f"could not load the normalizer {spec!r}: {name} needs {error.name}, "
+            "which is not installed"
+        ) from error
+    except Exception as error:
+        raise SubjectError(
+            f"could not load the normalizer {spec!r}: importing {name} raised "
+            f"{type(error).__name__}: {error}"
+        ) from error
