@@ -72,6 +72,11 @@ class CassetteWriter:
             raise self._failed("finish", error) from error
         return footer
 
+    @property
+    def part(self) -> Path:
+        """Where the frames are until `finish`: a truncated cassette to whoever reads it."""
+        return self._part
+
     def abort(self) -> None:
         """Remove what was written; an older cassette in its place stays."""
         self._close()

@@ -1,11 +1,39 @@
 """A whole recording: one scenario, one surface, one real agent, one cassette."""
 
-from collections.abc import Callable
+import asyncio
+import contextlib
+import getpass
+import os
+import platform
+import signal
+import socket
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
+from harness.cassette import FORMAT_VERSION, Agent, CassetteError, CassetteWriter, Header
+from harness.cassette import open_cassette
+from harness.cassette.leaks import find_leaks, machine_secrets
+from harness.cassette.scrub import Scrubber, ScrubError
+from harness.model_server import ModelServer
+from harness.recording.agents import Found, find_agent, wrong_version
 from harness.recording.errors import RecordError
+from harness.recording.home import KEY, Home
+from harness.recording.isolation import IsolationError, Namespace, why_not
+from harness.recording.session import Limits, Session, drive
+from harness.recording.strays import end_strays
+from harness.scenarios import Scenario, ScenarioError, scenario
+from harness.surfaces import Surface, SurfaceError, surface
+from harness.surfaces.base import Action, Driver, Setup, Start
+
+_LEAKS_SHOWN = 3
 
 
 class Progress(Struct, frozen=True):
@@ -44,9 +72,320 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     timeout: float = 60.0,
     port: int = 0,
     on_event: Callable[[Progress], None] | None = None,
+    limits: Limits | None = None,
 ) -> Recording:
     """Record a scenario into `into/SURFACE/AGENT-VERSION/SCENARIO.jsonl`.
 
-    Raises RecordError; then nothing was changed under `into`, and no process is left.
+    `isolate`: None where the machine allows it, True to insist, False not to. `timeout` is in
+    seconds, for the whole conversation. `port` is the model server's; 0 is any.
+
+    Raises RecordError; then nothing was changed under `into`, and no process is left. Ctrl-C
+    and SIGTERM end it the same way, and then do what they do.
     """
-    raise RecordError(5, "not built yet")
+    try:
+        room = surface(surface_name)
+        story = scenario(scenario_id)
+    except (SurfaceError, ScenarioError) as error:
+        raise RecordError(2, str(error)) from error
+    if scenario_id in room.manifest.excluded:
+        reason = room.manifest.excluded[scenario_id]
+        raise RecordError(3, f"{room.name} cannot express {scenario_id}: {reason}")
+    if room.recorder is None:
+        raise RecordError(5, f"{room.name}: this surface has no recorder")
+    bounds = limits or Limits(seconds=timeout)
+    job = _Job(room, story, into, bounds, port, on_event or (lambda _: None))
+    found = find_agent(room, agent_path)
+    try:
+        return asyncio.run(_terminable(job.run(found, isolate)))
+    except _TerminatedError as error:
+        # All is cleaned up: now do what the signal was for.
+        signal.raise_signal(error.number)
+        raise RecordError(1, f"ended by {signal.Signals(error.number).name}") from None
+
+
+class _Job:
+    """One recording; its parts live exactly as long as `run`."""
+
+    def __init__(  # noqa: PLR0913
+        self,
+        room: Surface,
+        story: Scenario,
+        into: Path,
+        limits: Limits,
+        port: int,
+        on_event: Callable[[Progress], None],
+    ) -> None:
+        self.room = room
+        self.story = story
+        self.into = into
+        self.limits = limits
+        self.port = port
+        self.on_event = on_event
+        self.notices: list[str] = []
+        self.mark = uuid.uuid4().hex
+
+    async def run(self, found: Found, isolate: bool | None) -> Recording:  # noqa: FBT001
+        begun = time.monotonic()
+        if notice := wrong_version(self.room, found):
+            self.notices.append(notice)
+        self.on_event(Progress("starting", 0))
+        with contextlib.ExitStack() as stack:
+            home = stack.enter_context(Home(self.story.files, self.mark))
+            namespace = self._isolate(isolate)
+            if namespace is not None:
+                stack.enter_context(namespace)
+            listener = stack.enter_context(namespace.server if namespace else _listen(self.port))
+            async with ModelServer(
+                self.story, workspace=str(home.workspace), sockets=[listener]
+            ) as server:
+                path, session = await self._converse(found, home, server, namespace)
+                refused = namespace.refused() if namespace else None
+        return Recording(
+            surface=self.room.name,
+            scenario=self.story.id,
+            agent=f"{self.room.recorder.PROGRAM.agent}-{found.version}",
+            path=path,
+            frames=session.recorded,
+            seconds=time.monotonic() - begun,
+            isolated=namespace is not None,
+            refused_connections=refused,
+            unhandled=session.asked,
+            notices=self.notices,
+        )
+
+    def _isolate(self, isolate: bool | None) -> Namespace | None:  # noqa: FBT001
+        if isolate is False:
+            return None
+        reason = why_not()
+        if reason is None:
+            try:
+                return Namespace(self.port)
+            except (IsolationError, OSError) as error:
+                reason = str(error)
+        if isolate:
+            raise RecordError(
+                5, f"isolating the agent: {reason}; --no-isolate records on the machine's network"
+            )
+        self.notices.append(f"not isolated: {reason}")
+        return None
+
+    async def _converse(
+        self, found: Found, home: Home, server: ModelServer, namespace: Namespace | None
+    ) -> tuple[Path, Session]:
+        recorder = self.room.recorder
+        setup = Setup(
+            scenario=self.story,
+            workspace=str(home.workspace),
+            home=str(home.home),
+            port=server.port,
+            program=found.path,
+            key=KEY,
+        )
+        environment = home.environment(recorder.prepare(setup))
+        driver: Driver | None = None
+        first: list[Action] = []
+        if hasattr(recorder, "make_driver"):
+            driver = recorder.make_driver(setup)
+            first = list(driver.begin())
+        scrubber = self._scrubber(found, home, server.port)
+        name = recorder.PROGRAM.command
+        header = self._header(found, scrubber, [name, *_arguments(first)])
+        try:
+            with CassetteWriter(self._path(header), header) as writer:
+                session = Session(
+                    found.path,
+                    name,
+                    env=environment,
+                    cwd=str(home.workspace),
+                    writer=writer,
+                    scrubber=scrubber,
+                    limits=self.limits,
+                    namespace=namespace,
+                    mark=self.mark,
+                    on_frame=lambda n: self.on_event(Progress("recording", n)),
+                )
+                try:
+                    await self._talk(session, setup, driver, first)
+                except RecordError as error:
+                    raise _with_problems(error, server) from error
+                finally:
+                    await asyncio.shield(self._end(session, namespace))
+                self._followed(server)
+                self._clean(writer, home)
+                self._finish(writer, session)
+                return writer.path, session
+        except (CassetteError, ScrubError) as error:
+            raise RecordError(4, f"recording {header.id}: {error}") from error
+
+    async def _talk(
+        self, session: Session, setup: Setup, driver: Driver | None, first: list[Action]
+    ) -> None:
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                if driver is None:
+                    await self.room.recorder.converse(setup, session)
+                else:
+                    await drive(session, driver, first)
+                self.on_event(Progress("ending", session.recorded))
+                await session.settle()
+        except TimeoutError as error:
+            raise RecordError(
+                5,
+                f"the agent did not come to the end within {self.limits.seconds:g} s, after "
+                f"{session.recorded} frames; awaited: {session.awaiting}{session.said()}",
+            ) from error
+
+    async def _end(self, session: Session, namespace: Namespace | None) -> None:
+        await session.kill()
+        left = await end_strays(self.mark, namespace)
+        if left:
+            self.notices.append(f"{left} processes had left the agent's group; they were ended")
+
+    def _followed(self, server: ModelServer) -> None:
+        """Raise where the script was not followed: requests that it lacks, steps not used."""
+        lines = _unexpected(server)
+        lines += [f"a step that was not used: {step}" for step in server.unused()]
+        if lines:
+            label = f"{self.room.name}/{self.story.id}"
+            raise RecordError(1, "\n  ".join([f"{label}: the script was not followed", *lines]))
+
+    def _clean(self, writer: CassetteWriter, home: Home) -> None:
+        secrets = machine_secrets(
+            host=socket.gethostname(),
+            user=_user(),
+            home=os.path.expanduser("~"),  # noqa: PTH111 - Path.home() raises where there is none
+            temp=str(home.root),
+            environ=os.environ,
+            keys=[KEY],
+        )
+        leaks = find_leaks(writer.part, secrets)
+        if leaks:
+            shown = "\n  ".join(map(str, leaks[:_LEAKS_SHOWN]))
+            raise RecordError(
+                1,
+                f"{self.room.name}/{self.story.id}: {len(leaks)} places hold what must not be in "
+                f"a cassette; nothing was changed:\n  {shown}",
+            )
+
+    def _finish(self, writer: CassetteWriter, session: Session) -> None:
+        end = session.end
+        writer.finish(complete=True, exit_code=end.get("code"), signal=end.get("signal"))
+        with open_cassette(writer.path) as cassette:
+            for _ in cassette:
+                pass
+
+    def _path(self, header: Header) -> Path:
+        return self.into / f"{header.id}.jsonl"
+
+    def _header(self, found: Found, scrubber: Scrubber, command: list[str]) -> Header:
+        recorder = self.room.recorder
+        return Header(
+            cassette=FORMAT_VERSION,
+            surface=self.room.name,
+            provider=self.room.manifest.provider,
+            agent=Agent(recorder.PROGRAM.agent, found.version),
+            scenario=self.story.id,
+            provenance="scripted",
+            recorded=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            protocol=recorder.PROTOCOL,
+            command=scrubber.value(command),
+            scrub=scrubber.applied,
+            volatile=sorted(self.room.manifest.volatile),
+            capabilities=dict(recorder.CAPABILITIES),
+        )
+
+    def _scrubber(self, found: Found, home: Home, port: int) -> Scrubber:
+        paths = {str(home.workspace): "/workspace", str(home.home): "/home/agent"}
+        paths[str(home.root)] = "/recording"
+        paths[found.folder or str(Path(found.path).parent)] = "/opt/agent"
+        paths[sys.prefix] = "/opt/python"
+        for usual in ("/usr/bin", "/usr/local/bin", "/bin", "/usr", "/usr/local"):
+            paths.pop(usual, None)
+        story = Path(self.story.path)
+        return Scrubber(
+            self.room.recorder.RULES,
+            paths=paths,
+            words=_words(),
+            port=port,
+            now=time.time(),
+            keep=story.read_text("utf-8") if story.is_file() else "",
+        )
+
+
+def _unexpected(server: ModelServer) -> list[str]:
+    return [f"a request that the script does not expect: {p}" for p in server.problems]
+
+
+def _with_problems(error: RecordError, server: ModelServer) -> RecordError:
+    """Add to an error what the model server refused: it may well be the cause."""
+    if not server.problems:
+        return error
+    return RecordError(1, "\n  ".join([str(error), *_unexpected(server)]))
+
+
+def _arguments(first: list[Action]) -> list[str]:
+    return next((action.args for action in first if isinstance(action, Start)), [])
+
+
+class _TerminatedError(Exception):
+    """A signal asked this process to end while it was recording."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(number)
+
+
+async def _terminable(work: Coroutine[Any, Any, Recording]) -> Recording:
+    """Run it; SIGTERM and SIGHUP cancel it as Ctrl-C does, so that it ends what it started."""
+    task = asyncio.current_task()
+    loop = asyncio.get_running_loop()
+    came: list[int] = []
+
+    def stop(number: int) -> None:
+        came.append(number)
+        if task is not None:
+            task.cancel()
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            handler = signal.getsignal(number)
+            if handler is not signal.SIG_IGN:
+                before[number] = handler
+                loop.add_signal_handler(number, stop, number)
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if came:
+            raise _TerminatedError(came[0]) from None
+        raise
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
+
+
+def _listen(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        raise RecordError(
+            5, f"listening on 127.0.0.1:{port} for the agent: {error.strerror}; choose another port"
+        ) from error
+
+
+def _words() -> dict[str, str]:
+    """Map the machine's names to fixed ones; those that could be any text's words are left."""
+    words = {platform.release(): "6.0.0", socket.gethostname(): "localhost", _user(): "agent"}
+    secrets = machine_secrets(
+        host=socket.gethostname(), user=_user(), home="", temp="", environ={}, keys=[]
+    )
+    names = {secret.value for secret in secrets} | {platform.release()}
+    return {word: fixed for word, fixed in words.items() if word in names and word}
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a user without a name
+        return ""
