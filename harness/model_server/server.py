@@ -143,7 +143,7 @@ class ModelServer:
         try:
             decoded = msgspec.json.decode(body, type=dict[str, Any])
             request = api.read(decoded)
-        except (msgspec.MsgspecError, ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError) as error:
             self._log("POST", path, "unexpected")
             shown = body[:200].decode("utf-8", "replace")
             return self._refuse(api, Problem(f"not a request: {error}", shown, f"{api.name} JSON"))
