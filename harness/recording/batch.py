@@ -1,0 +1,143 @@
+"""`harness record`: one recording or many, what each came to, and one exit code for all."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from harness import output as out
+from harness.recording.errors import RecordError
+from harness.recording.record import Progress, Recording, record
+from harness.scenarios import scenario, scenario_ids
+from harness.surfaces import Surface, surface, surfaces
+
+
+class Batch(Struct, frozen=True):
+    """What to record: the command's choices. `timeout` is in seconds, for each recording."""
+
+    surfaces: list[str]
+    scenarios: list[str]
+    all: bool
+    into: Path
+    agent_path: str | None
+    timeout: float
+    port: int
+    isolate: bool | None
+    json: bool
+
+
+class Outcome(Struct, frozen=True, omit_defaults=True):
+    """What became of one recording: the recording, or why there is none."""
+
+    surface: str
+    scenario: str
+    recording: Recording | None = None
+    problem: str = ""
+    code: int = 0
+
+
+def record_all(batch: Batch) -> int:
+    """Run the command; return its exit code: 0, or that of the first recording that failed."""
+    if not math.isfinite(batch.timeout) or batch.timeout <= 0:
+        raise out.UsageError(f"--timeout {batch.timeout}: a number of seconds above 0 is needed")
+    work = plan(batch)
+    outcomes = [_one(batch, room, name) for room, name in work]
+    if batch.json:
+        out.say_json([_plain(outcome) for outcome in outcomes])
+    failed = [outcome for outcome in outcomes if outcome.code]
+    if len(outcomes) > 1 and not batch.json:
+        out.say(f"{len(outcomes) - len(failed)} recorded, {len(failed)} failed")
+    return failed[0].code if failed else out.OK
+
+
+def plan(batch: Batch) -> list[tuple[Surface, str]]:
+    """Return what is to be recorded, in order.
+
+    With `--all`, what a surface cannot express is left out; where a scenario is named, it is
+    refused with its reason. Raises UsageError, SurfaceError, ScenarioError and RecordError.
+    """
+    if batch.all and batch.scenarios:
+        raise out.UsageError("--all and --scenario exclude each other")
+    if not batch.all and not (batch.surfaces and batch.scenarios):
+        raise out.UsageError(
+            "name a --surface and a --scenario, or say --all (of one --surface or of every one); "
+            "`harness list surfaces` and `harness list scenarios` give the names"
+        )
+    rooms = [surface(name) for name in batch.surfaces]
+    if not rooms:
+        rooms = [s for s in surfaces().values() if s.recorder is not None]
+    if batch.agent_path and len(rooms) > 1:
+        raise out.UsageError("--agent-path names the agent of one surface: name that --surface")
+    names = [scenario(name).id for name in batch.scenarios] or scenario_ids()
+    work = []
+    for room in rooms:
+        if room.recorder is None:
+            raise RecordError(out.NOT_STARTED, f"{room.name}: this surface has no recorder")
+        excluded = room.manifest.excluded
+        for name in names:
+            if name not in excluded:
+                work.append((room, name))
+            elif not batch.all:
+                raise RecordError(
+                    out.NOTHING_RUN, f"{room.name} cannot express {name}: {excluded[name]}"
+                )
+    return work
+
+
+def _one(batch: Batch, room: Surface, name: str) -> Outcome:
+    label = f"{room.name}/{name}"
+    show = out.progress()
+
+    def step(event: Progress) -> None:
+        show(f"{label}: {event.step}, {event.frames} frames")
+
+    show(f"{label}: starting")
+    try:
+        recording = record(
+            room.name,
+            name,
+            batch.into,
+            agent_path=batch.agent_path,
+            isolate=batch.isolate,
+            timeout=batch.timeout,
+            port=batch.port,
+            on_event=step,
+        )
+    except RecordError as error:
+        show("")
+        out.note(f"harness record: {label}: {error}")
+        return Outcome(room.name, name, problem=str(error), code=error.code)
+    show("")
+    if not batch.json:
+        out.say(describe(recording))
+    return Outcome(room.name, name, recording)
+
+
+def describe(recording: Recording) -> str:
+    """Return a recording as text: its file, and whatever deserves a look, a line each."""
+    lines = [f"{recording.path}: {recording.frames} frames in {recording.seconds:.1f} s"]
+    if recording.refused_connections:
+        lines.append(
+            f"  {recording.refused_connections} attempts to reach beyond loopback were refused"
+        )
+    lines += [f"  unhandled: {what}" for what in recording.unhandled]
+    lines += [f"  {notice}" for notice in recording.notices]
+    return "\n".join(lines)
+
+
+def _plain(outcome: Outcome) -> dict[str, Any]:
+    row: dict[str, Any] = {"surface": outcome.surface, "scenario": outcome.scenario}
+    if outcome.recording is None:
+        return row | {"problem": outcome.problem, "code": outcome.code}
+    recording = outcome.recording
+    return row | {
+        "path": str(recording.path),
+        "agent": recording.agent,
+        "frames": recording.frames,
+        "seconds": round(recording.seconds, 3),
+        "isolated": recording.isolated,
+        "refused_connections": recording.refused_connections,
+        "unhandled": recording.unhandled,
+        "notices": recording.notices,
+    }
