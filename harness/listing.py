@@ -27,7 +27,8 @@ def list_command(what: str, project: Project | None, *, json: bool) -> int:
     else:
         table = [{k: _short(v) for k, v in row.items()} for row in rows]
         out.say(tabulate(table, headers="keys", tablefmt="simple", disable_numparse=True))
-    return out.UNUSABLE if any(row.get("problem") for row in rows) else out.OK
+    broken = what == "cassettes" and any(row.get("problem") for row in rows)
+    return out.UNUSABLE if broken else out.OK
 
 
 def doctor_command(*, json: bool) -> int:
@@ -41,6 +42,8 @@ def doctor_command(*, json: bool) -> int:
                 out.say(f"found    {row['agent']} {row['version']}  ({row['surface']})")
             else:
                 out.say(f"missing  {row['agent']}  ({row['surface']}): {row['install']}")
+            if row["problem"]:
+                out.say(f"         {printable(row['problem'])}")
     return out.OK if any(row["found"] for row in rows) else out.NOT_STARTED
 
 
