@@ -9,11 +9,69 @@ from harness.conformance import Report, check, render_terminal
 from harness.matrix.build import build
 from harness.matrix.render import terminal
 from harness.project import Project
-from harness.recording import Progress, Recording, RecordError, record
+from harness.recording import Progress, RecordError, Recording, record
 from harness.recording.batch import describe
 
 SURFACES = ("codex-app-server", "claude-sdk")
 SCENARIOS = ("text", "command-approved", "interrupt-text")
+
+
+class _Demo:
+    """One run of the demo: what it says, and what it found."""
+
+    def __init__(self, project: Project, *, isolate: bool | None, json: bool) -> None:
+        self.project = project
+        self.isolate = isolate
+        self.json = json
+        self.recorded: list[str] = []
+        self.missing: list[str] = []
+        self.failed: list[str] = []
+        self.codes: list[int] = []
+        self.reports: list[Report] = []
+
+    def record(self, into: Path) -> None:
+        """Record each scenario on each surface whose agent is installed."""
+        self.heading("Recording real agents against a scripted model")
+        for name in SURFACES:
+            for scenario in SCENARIOS:
+                try:
+                    recording = _record(name, scenario, into, isolate=self.isolate)
+                except RecordError as error:
+                    out.note(f"harness demo: {error}")
+                    if error.code == out.NOT_STARTED:
+                        self.missing.append(f"{name}: {error}")
+                        break
+                    self.failed.append(f"{name}/{scenario}: {error}")
+                    self.codes.append(error.code)
+                else:
+                    self.recorded.append(recording.path.relative_to(into).as_posix())
+                    self.say(f"  {describe(recording).replace(f'{into}/', '')}")
+
+    def judge(self, heading: str, cassettes: Path, expected: Path | None) -> None:
+        """Judge the reference normalizers on the cassettes of a folder."""
+        self.heading(heading)
+        report = check(cassettes=cassettes, expected=expected)
+        self.reports.append(report)
+        self.codes.append(report.exit_code)
+        self.say(render_terminal(report, colour=out.colour()))
+
+    def result(self) -> dict[str, Any]:
+        """Return what was found, for `--json`."""
+        return {
+            "recorded": self.recorded,
+            "missing": self.missing,
+            "failed": self.failed,
+            "verdicts": {c.id: c.verdict for report in self.reports for c in report.cassettes},
+        }
+
+    def heading(self, text: str) -> None:
+        """Say what comes next."""
+        self.say(f"\n== {text}")
+
+    def say(self, text: str) -> None:
+        """Say a line of the result, unless the result is JSON."""
+        if not self.json:
+            out.say(text)
 
 
 def demo(project: Project, *, isolate: bool | None, json: bool) -> int:
@@ -21,51 +79,30 @@ def demo(project: Project, *, isolate: bool | None, json: bool) -> int:
 
     An agent that is not installed is named and left out: the corpus still runs.
     """
-    code = out.OK
-    result: dict[str, Any] = {"recorded": [], "missing": [], "failed": []}
+    run = _Demo(project, isolate=isolate, json=json)
     with tempfile.TemporaryDirectory(prefix="harness-demo-") as folder:
-        into = Path(folder)
-        _heading("Recording real agents against a scripted model", json=json)
-        for name in SURFACES:
-            for scenario in SCENARIOS:
-                try:
-                    recording = _record(name, scenario, into, isolate=isolate)
-                except RecordError as error:
-                    kind = "missing" if error.code == out.NOT_STARTED else "failed"
-                    result[kind].append(f"{name}: {error}")
-                    out.note(f"harness demo: {error}")
-                    if kind == "missing":
-                        break
-                    code = code or error.code
-                    continue
-                result["recorded"].append(recording.path.relative_to(into).as_posix())
-                if not json:
-                    out.say(f"  {describe(recording).replace(f'{into}/', '')}")
-        reports = []
-        if result["recorded"]:
-            _heading("Judging what was just recorded, by the laws", json=json)
-            reports.append(check(cassettes=into, expected=None))
-            _show(reports[-1], json=json)
+        run.record(Path(folder))
+        if run.recorded:
+            run.judge("Judging what was just recorded, by the laws", Path(folder), None)
     if project.cassette_paths():
-        _heading("Judging the shipped corpus, by the laws and expected/", json=json)
-        reports.append(check(cassettes=project.cassettes, expected=project.expected))
-        _show(reports[-1], json=json)
-        _heading("What the corpus shows of each provider", json=json)
-        matrix = build(project)
-        if not json:
-            out.say(terminal(matrix))
+        run.judge(
+            "Judging the shipped corpus, by the laws and expected/",
+            project.cassettes,
+            project.expected,
+        )
+        run.heading("What the corpus shows of each provider")
+        run.say(terminal(build(project)))
     else:
         out.note(f"harness demo: {project.cassettes} holds no cassette")
     if json:
-        result["verdicts"] = {c.id: c.verdict for report in reports for c in report.cassettes}
-        out.say_json(result)
-    elif result["missing"]:
-        out.say("\nNot installed, so not recorded just now:")
-        for what in result["missing"]:
-            out.say(f"  {what}")
-    if not reports:
+        out.say_json(run.result())
+    elif run.missing:
+        run.heading("Not installed, so not recorded just now")
+        for what in run.missing:
+            run.say(f"  {what}")
+    if not run.reports:
         return out.NOTHING_RUN
-    return next((r.exit_code for r in reports if r.exit_code), code)
+    return next((code for code in run.codes if code), out.OK)
 
 
 def _record(name: str, scenario: str, into: Path, *, isolate: bool | None) -> Recording:
@@ -78,13 +115,3 @@ def _record(name: str, scenario: str, into: Path, *, isolate: bool | None) -> Re
         return record(name, scenario, into, isolate=isolate, on_event=step)
     finally:
         show("")
-
-
-def _heading(text: str, *, json: bool) -> None:
-    if not json:
-        out.say(f"\n== {text}")
-
-
-def _show(report: Report, *, json: bool) -> None:
-    if not json:
-        out.say(render_terminal(report, colour=out.colour()))
