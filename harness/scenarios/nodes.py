@@ -147,6 +147,11 @@ def read_yaml(path: Path) -> Value:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise ScenarioError(path, line, "is not UTF-8", "save the file as UTF-8") from error
+    return parse_yaml(path, text)
+
+
+def parse_yaml(path: Path, text: str) -> Value:
+    """Return the root of a YAML text; `path` is for the errors. Raises ScenarioError."""
     try:
         node = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.MarkedYAMLError as error:
@@ -159,6 +164,8 @@ def read_yaml(path: Path) -> Value:
         raise ScenarioError(
             path, _forbidden(text), f"broken YAML: {str(error).splitlines()[0]}", "remove it"
         ) from error
+    except RecursionError:
+        raise ScenarioError(path, 0, "is nested too deeply", "scenarios are flat") from None
     if node is None:
         raise ScenarioError(path, 0, "is empty", "start with `title:`")
     return Value(path, node, "scenario")

@@ -286,6 +286,6 @@ def _relative(value: Value) -> str:
     return text
 
 
-def read_scenario(path: Path) -> Scenario:
-    """Return the checked scenario of a file. Raises ScenarioError."""
-    return _Reader().scenario(path, read_yaml(path))
+def read_scenario(path: Path, root: Value | None = None) -> Scenario:
+    """Return the checked scenario of a file, or of a root read before. Raises ScenarioError."""
+    return _Reader().scenario(path, root or read_yaml(path))
