@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from harness.cassette import CassetteError, CassetteReader, Header, open_cassette
+from harness.cassette import CassetteError, Header, open_cassette
 from harness.conformance.corpus import Corpus, Target, unusable
 from harness.conformance.expected import ExpectedError
 from harness.conformance.judge import Judge, Rules
@@ -44,13 +44,15 @@ def check(  # noqa: PLR0913 - a selection, and where things lie
     surface: str | None = None,
     scenario: str | None = None,
     rules: RulesOf = rules_of,
+    orphans: bool | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Judge a subject (the reference normalizers, if none) on cassettes.
 
     `names` are paths or ids, and none of them means the corpus under `cassettes`, with the
-    orphan check in both directions. Without `expected` nothing is compared. Nothing that a
-    cassette, an expected file or a subject does raises: it is in the report.
+    orphan check in both directions (`orphans` says otherwise). Without `expected` nothing is
+    compared. Nothing that a cassette, an expected file or a subject does raises: it is in the
+    report.
     """
     began = time.perf_counter()
     subject = subject or Reference()
@@ -62,7 +64,7 @@ def check(  # noqa: PLR0913 - a selection, and where things lie
         result = check_one(target, corpus, subject, rules)
         if surface in {None, result.surface} and scenario in {None, result.scenario}:
             results.append(result)
-    if not names:
+    if not names if orphans is None else orphans:
         results += corpus.orphans(surface, scenario)
     return Report(subject.name, results, time.perf_counter() - began)
 

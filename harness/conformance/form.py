@@ -32,7 +32,18 @@ class Cause(Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fi
 
 
 class Line(Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
-    """Base of the canonical form of each event type."""
+    """The canonical form of an event: the fields that all types share."""
+
+    eventId: Id
+    provider: ProviderKind
+    sessionId: Id
+    payload: Any
+    raw: Cause | UnsetType = UNSET
+    threadId: Id | UnsetType = UNSET
+    turnId: Id | UnsetType = UNSET
+    itemId: Id | UnsetType = UNSET
+    requestId: Id | UnsetType = UNSET
+    providerRefs: ProviderRefs | UnsetType = UNSET
 
 
 MALFORMED: Final = Junk("", "malformed", "")
@@ -46,23 +57,11 @@ class JunkLine(Struct, frozen=True, gc=False):
     problem: str
 
 
-def _line_class(tag: str, event: type[EventBase]) -> type[Line]:
+def _line_class(tag: str, event: type[EventBase]) -> Any:
     payload = get_type_hints(event)["payload"]
-    optional = Id | UnsetType
     return msgspec.defstruct(
         f"{event.__name__}Line",
-        [
-            ("eventId", Id),
-            ("provider", ProviderKind),
-            ("sessionId", Id),
-            ("payload", payload),
-            ("raw", Cause | UnsetType, UNSET),
-            ("threadId", optional, UNSET),
-            ("turnId", optional, UNSET),
-            ("itemId", optional, UNSET),
-            ("requestId", optional, UNSET),
-            ("providerRefs", ProviderRefs | UnsetType, UNSET),
-        ],
+        [("payload", payload)],
         bases=(Line,),
         module=__name__,
         tag_field="type",
@@ -74,7 +73,7 @@ def _line_class(tag: str, event: type[EventBase]) -> type[Line]:
     )
 
 
-LINE_CLASSES: dict[type[EventBase], type[Line]] = {
+LINE_CLASSES: dict[type[EventBase], Any] = {
     event: _line_class(tag, event) for tag, event in EVENT_CLASSES.items()
 }
 """Event struct to the struct of its canonical form."""
@@ -163,7 +162,7 @@ class Renamer:
         # EVENTS.md 1.5: a hookId is a string, not a branded id; it may be the provider's.
         self.hooks = Names("hok")
 
-    def line(self, event: EventBase, cause: Any) -> Line | JunkLine:
+    def line(self, event: EventBase, cause: Any) -> Line:
         """Return the event's canonical form; `cause` is its `Cause`, or UNSET."""
         self.count = count = self.count + 1
         payload = event.payload
@@ -173,7 +172,7 @@ class Renamer:
                 payload = _with(payload, "taskId", self.tasks)
             elif kind in _WITH_HOOK:
                 payload = _with(payload, "hookId", self.hooks)
-        return LINE_CLASSES[kind](  # type: ignore[call-arg]
+        line: Line = LINE_CLASSES[kind](
             f"evt-{count}",
             event.provider,
             self.sessions[event.sessionId],
@@ -185,6 +184,7 @@ class Renamer:
             self.requests[event.requestId],
             event.providerRefs,
         )
+        return line
 
     def junk(self, junk: Junk) -> JunkLine:
         """Return what stands for something that is no event."""

@@ -20,7 +20,7 @@ from harness.conformance.law import Handler, Law, Place, show
 from harness.conformance.laws.frames import Accounted, ClockLaw, RawLaw, Window
 from harness.conformance.laws.ids import EventIds, Ids
 from harness.conformance.laws.items import Deltas, Items
-from harness.conformance.laws.reruns import Prefix, Record
+from harness.conformance.laws.reruns import Deterministic, Prefix, Record
 from harness.conformance.laws.schema import Schema
 from harness.conformance.laws.text import Text
 from harness.conformance.laws.turns import Requests, Turns
@@ -53,6 +53,26 @@ class Runs(Law):
             f"{type(error).__name__}: {error}",
             "a line that is not understood is warned about, not raised",
         )
+
+
+LAWS: Final[tuple[type[Law], ...]] = (
+    Runs,
+    Schema,
+    Ids,
+    EventIds,
+    Turns,
+    Items,
+    Deltas,
+    Requests,
+    Text,
+    Accounted,
+    RawLaw,
+    ClockLaw,
+    Prefix,
+    Expected,
+    Deterministic,
+)
+"""Every check, in the order of a report."""
 
 
 class Judge:
@@ -157,9 +177,10 @@ class Judge:
             self._stop("close()", error)
             return
         if events:
-            last = self._window.frames[-1] if self._window.frames else (0, 0, UNSET)
+            seq, at, content = self._window.frames[-1] if self._window.frames else (0, 0, UNSET)
             self._prefix.closing(events)
-            self._take(events, *last, iso(last[1]))
+            if self._take(events, seq, at, content, iso(at)):
+                self._accounted.pending.pop(seq, None)
         self._flush()
         record.end(self._renamer.count)
 
@@ -186,7 +207,7 @@ class Judge:
         if self._expected is not None:
             self._expected.close()
 
-    def _take(  # noqa: PLR0913, PLR0917, C901 - the hot loop: what it needs, in one place
+    def _take(  # noqa: C901, PLR0912, PLR0915 - the hot loop: calls would double its cost
         self, events: Sequence[Any], seq: int, at: int, content: Any, created: str
     ) -> bool:
         """Judge the events of one frame; return whether one of them names it."""
@@ -207,6 +228,7 @@ class Judge:
                     self._junk(event)
                     continue
                 called = handlers[type(event)]
+            line = None
             try:
                 raw = event.raw
                 if raw is UNSET:
@@ -245,9 +267,12 @@ class Judge:
             except Exception as error:  # noqa: BLE001 - a struct may hold anything
                 # Only a malformed event gets here, and it is reported, not raised.
                 named = True
-                renamer.count = place.event - 1
-                self._junk(_malformed(event, error), MALFORMED)
-                continue
+                malformed = _malformed(event, error)
+                if line is None:
+                    renamer.count = place.event - 1
+                    self._junk(malformed, MALFORMED)
+                    continue
+                self._schema.junk(malformed)
             lines.append(line)
             places.append(kind)
         if len(lines) >= BATCH:
@@ -255,13 +280,18 @@ class Judge:
         return named
 
     def _event_id(self, id_: Any, content: Any) -> None:
-        if self._own_ids:
-            self._own_ids = False
-            self._event_ids.own(self._renamer.count - 1)
+        self._leave_own_ids()
         self._event_ids.frame = content
         self._event_ids.new(id_)
 
+    def _leave_own_ids(self) -> None:
+        """From here on the events' ids are not the canonical ones, and are looked at each."""
+        if self._own_ids:
+            self._own_ids = False
+            self._event_ids.own(self.place.event - 1)
+
     def _junk(self, junk: Junk, stand_in: Junk | None = None) -> None:
+        self._leave_own_ids()
         self._schema.junk(junk)
         self._lines.append(self._renamer.junk(stand_in or junk))
         self._places.append(self.place.kind)

@@ -67,7 +67,7 @@ class Law:
     def end(self) -> None:
         """Judge what is still open. Not called for a cassette that is truncated."""
 
-    def fail(  # noqa: PLR0913 - the parts of a violation
+    def fail(
         self,
         path: str,
         expected: str,

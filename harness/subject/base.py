@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
-from harness.canonical import EVENT_CLASSES, Event, EventBase
+from harness.canonical import EVENT_CLASSES, Event, EventBase, decode_event
 from harness.cassette import Frame, Header
 
 SHOWN = 200
@@ -55,7 +55,6 @@ class Junk(Struct, frozen=True):
     shown: str
 
 
-_decoder = msgspec.json.Decoder(Event)
 _plain = msgspec.json.Decoder()
 
 
@@ -66,15 +65,15 @@ def coerce(given: Any) -> EventBase | Junk:
             return given
         return Junk("", f"{type(given).__name__} is no event of EVENTS.md", repr(given)[:SHOWN])
     try:
-        if isinstance(given, bytes | bytearray | str):
-            return _decoder.decode(given)
+        if isinstance(given, bytes | str):
+            return decode_event(given)
         if isinstance(given, dict):
-            return msgspec.convert(given, Event)
+            event: EventBase = msgspec.convert(given, Event)
+            return event
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         return Junk(_claimed(given), str(error), _show(given))
-    return Junk(
-        "", f"an event, a JSON object or JSON text was due, not {type(given).__name__}", _show(given)
-    )
+    problem = f"an event, a JSON object or JSON text was due, not {type(given).__name__}"
+    return Junk("", problem, _show(given))
 
 
 def _claimed(given: Any) -> str:

@@ -151,6 +151,7 @@ class Accounted(Law):
             self._lost(self.pending.pop(first))
 
     def end(self) -> None:
+        """No event names them any more."""
         for where in self.pending.values():
             self._lost(where)
         self.pending.clear()

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UNSET
 
@@ -10,7 +10,10 @@ from harness.canonical import ProviderRefs
 from harness.conformance.law import Law, Place, Recent, show
 
 _ID_KEY = re.compile(r"(?:^|_)(?:uu)?ids?$|(?:Id|ID|Uuid|UUID)s?$|^uuid$")
-_SPLIT = re.compile(r"^(.*?)([0-9]*)$", re.DOTALL)
+_DIGITS: Final = "0123456789"
+_LONGEST: Final = 18
+_MANY: Final = 64
+"""Counters, and ranges of each: more of them are not counters but random ids."""
 _MINT = "mint an id of your own, and keep the provider's in providerRefs"
 
 
@@ -68,7 +71,7 @@ class Ids(Law):
 
 
 class EventIds(Law):
-    """Exact, and O(1) for ids that count up: each counter is kept as the range it has covered."""
+    """Exact, and O(1) for ids that count up: each counter is kept as the ranges it has covered."""
 
     id = "event-ids"
     statement = "no two events of a conversation have the same eventId, and none is a provider's id"
@@ -77,68 +80,73 @@ class EventIds(Law):
     def __init__(self, place: Place) -> None:
         super().__init__(place)
         self.frame: Any = None
-        self._counters: dict[tuple[str, int], list[int]] = {}
+        self._counters: dict[tuple[str, int], list[list[int]]] = {}
         self._others: set[int] = set()
         self._next = ""
-        self._counter: list[int] = []
+        self._range: list[int] = []
         self._shape = ("", 0)
 
     def own(self, count: int) -> None:
         """Take over from the run, whose events were `evt-1` to `evt-count` so far."""
         if count:
-            self._counters["evt-", 0] = [1, count]
+            self._counters["evt-", 0] = [[1, count]]
 
     def new(self, id_: Any) -> None:
-        """Judge an event's id."""
+        """Judge an event's id. Raises TypeError for one that is no text."""
         if not isinstance(id_, str):
-            raise TypeError("an eventId is text")
-        if id_ == self._next:
-            self._counter[1] += 1
+            raise TypeError(f"an eventId is text, not {type(id_).__name__}")
+        if id_ == self._next and not self._others:
+            self._range[1] += 1
             self._expect()
             return
         if not id_ or id_ != id_.strip():
             self.fail("eventId", "an id without white space around it", id_)
         if id_ in native_ids(self.frame):
-            self.fail(
-                "eventId", "a minted id", f"{show(id_)}, which is in an id field of the frame", _MINT
-            )
-        prefix, digits = _SPLIT.match(id_).groups()  # type: ignore[union-attr] - matches all
-        if not digits or len(digits) > 18:  # noqa: PLR2004 - longer is no counter
-            self._other(id_)
-            return
-        # Zero-padded and plain counters are different texts for the same number.
-        shape = (prefix, len(digits) if digits[0] == "0" else 0)
-        number = int(digits)
-        counter = self._counters.get(shape) or self._padded(prefix, digits)
-        if counter is None:
-            if len(self._counters) >= 64:  # noqa: PLR2004 - random ids, some of which end in digits
-                self._other(id_)
-                return
-            counter = self._counters[shape] = [number, number]
-        elif number == counter[1] + 1:
-            counter[1] = number
-        elif counter[0] <= number <= counter[1]:
-            self._repeated(id_)
-            return
-        else:
-            self._other(id_)
-            return
-        self._shape, self._counter = shape, counter
-        self._expect()
-
-    def _padded(self, prefix: str, digits: str) -> list[int] | None:
-        """The counter of zero-padded ids that this one carries on: 0999, then 1000."""
-        return self._counters.get((prefix, len(digits)))
-
-    def _expect(self) -> None:
-        prefix, width = self._shape
-        self._next = prefix + str(self._counter[1] + 1).zfill(width)
-
-    def _other(self, id_: str) -> None:
+            got = f"{show(id_)}, which is in an id field of the frame"
+            self.fail("eventId", "a minted id", got, _MINT)
         key = hash(id_)
         if key in self._others:
             self._repeated(id_)
-        self._others.add(key)
+        elif not self._counted(id_):
+            self._others.add(key)
+
+    def _counted(self, id_: str) -> bool:
+        """Take an id as the value of a counter, if it is one and there are not too many."""
+        digits = id_[len(id_.rstrip(_DIGITS)) :]
+        prefix = id_[: len(id_) - len(digits)]
+        if not digits or len(digits) > _LONGEST:
+            return False
+        number = int(digits)
+        # 0999 is followed by 1000, which as a text of its own looks like no padding at all.
+        padded = (prefix, len(digits))
+        shape = padded if digits[0] == "0" or padded in self._counters else (prefix, 0)
+        ranges = self._counters.get(shape)
+        if ranges is None:
+            if len(self._counters) >= _MANY:
+                return False
+            ranges = self._counters[shape] = []
+        plain = [] if digits[0] == "0" else self._counters.get((prefix, 0), [])
+        if any(first <= number <= last for first, last in [*ranges, *plain]):
+            self._repeated(id_)
+            return True
+        for one in ranges:
+            if one[1] == number - 1:
+                one[1] = number
+                break
+        else:
+            if len(ranges) >= _MANY:
+                return False
+            one = [number, number]
+            ranges.append(one)
+        self._next = ""
+        if number == max(last for _, last in ranges):
+            self._shape, self._range = shape, one
+            self._expect()
+        return True
+
+    def _expect(self) -> None:
+        prefix, width = self._shape
+        self._next = prefix + str(self._range[1] + 1).zfill(width)
 
     def _repeated(self, id_: str) -> None:
         self.fail("eventId", "an id that no earlier event has", id_, "give each event its own id")

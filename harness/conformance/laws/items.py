@@ -27,6 +27,7 @@ class Items(Law):
         self._by_turn: dict[Any, dict[str, None]] = {}
 
     def handlers(self) -> Mapping[type[EventBase], Handler]:
+        """The life of items, and the ends of turns."""
         return {
             ev.ItemStarted: self._started,
             ev.ItemUpdated: self._updated,
@@ -57,7 +58,7 @@ class Items(Law):
 
     def _completed(self, event: EventBase) -> None:
         item = event.itemId
-        entry = self.open.pop(item, None) if item is not UNSET else None  # type: ignore[arg-type]
+        entry = self.open.pop(item, None) if item is not UNSET else None
         if entry is None:
             self._not_open(item, "completed")
             return
@@ -92,6 +93,7 @@ class Items(Law):
             )
 
     def end(self) -> None:
+        """Whatever is open now stays open."""
         # Items of turns that never end are the `turns` law's finding, and theirs too.
         for turn in list(self._by_turn):
             self._left_open(turn, "by the end of the frames")
@@ -110,6 +112,7 @@ class Deltas(Law):
         self._closed = items.closed
 
     def handlers(self) -> Mapping[type[EventBase], Handler]:
+        """Deltas alone."""
         return {ev.ContentDelta: self._delta}
 
     def _delta(self, event: EventBase) -> None:

@@ -39,6 +39,7 @@ class Text(Law):
         self._items: dict[Any, dict[str, StringIO]] = {}
 
     def handlers(self) -> Mapping[type[EventBase], Handler]:
+        """Deltas, and the final texts."""
         return {ev.ContentDelta: self._delta, ev.ItemCompleted: self._completed}
 
     def _delta(self, event: EventBase) -> None:

@@ -26,6 +26,7 @@ class Turns(Law):
         self._ended = Recent()
 
     def handlers(self) -> Mapping[type[EventBase], Handler]:
+        """Every event, since any may name a turn."""
         own = {
             ev.TurnStarted: self._started,
             ev.TurnCompleted: self._terminal,
@@ -73,9 +74,10 @@ class Turns(Law):
                 "end a turn once, however often the wire repeats its end (DECISIONS.md 9)",
             )
         else:
-            self.fail("turnId", "the end of a turn that has started", f"{show(turn)}, which has not")
+            self.fail("turnId", "a turn that has started", f"{show(turn)}, which has not")
 
     def end(self) -> None:
+        """Whatever is open now stays open."""
         for turn, where in self._open.items():
             self.fail(
                 "turnId",
@@ -102,6 +104,7 @@ class Requests(Law):
         self._resolved = Recent()
 
     def handlers(self) -> Mapping[type[EventBase], Handler]:
+        """The life of requests, and the ends of turns."""
         return {
             ev.RequestOpened: self._opened,
             ev.RequestResolved: self._closed,
@@ -155,4 +158,5 @@ class Requests(Law):
             )
 
     def end(self) -> None:
+        """Whatever is open now stays open."""
         self._left_open(list(self._open), "by the end of the frames")

@@ -1,0 +1,75 @@
+"""Faults that only a second run shows, and waiting for the end."""
+
+import itertools
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from msgspec.structs import replace
+
+from harness.cassette import Frame
+from tests.conformance.toy import Normalizer
+
+_COUNTER = itertools.count()
+
+
+class WaitsForTheEnd(Normalizer):
+    """Keeps everything until the frames have ended."""
+
+    def __init__(self, header: Any) -> None:
+        super().__init__(header)
+        self.kept: list[Any] = []
+
+    def feed(self, frame: Frame) -> Iterable[Any]:
+        self.kept += super().feed(frame)
+        return []
+
+    def close(self) -> Iterable[Any]:
+        return [*self.kept, *super().close()]
+
+
+class Remembers(Normalizer):
+    """Knows the whole text of an item from an earlier run, and starts it with that."""
+
+    seen: ClassVar[dict[str, str]] = {}
+
+    def feed(self, frame: Frame) -> Iterable[Any]:
+        data = frame.data
+        if data["kind"] == "said":
+            self.seen[data["itemId"]] = data["text"]
+        for event in super().feed(frame):
+            if event.type == "item.started" and data["itemId"] in self.seen:
+                title = self.seen[data["itemId"]]
+                yield replace(event, payload=replace(event.payload, title=title))
+            else:
+                yield event
+
+
+class CountsForEver(Normalizer):
+    """Lets a counter of the process into its output."""
+
+    def on_note(self, data: dict[str, Any]) -> None:
+        self.ledger.warn(f"warning {next(_COUNTER)}", turn=self.turn)
+
+
+class LosesAnEvent(Normalizer):
+    """Gives a warning only in every second run."""
+
+    runs = itertools.count()
+
+    def __init__(self, header: Any) -> None:
+        super().__init__(header)
+        self.late = next(self.runs) % 2 == 1
+
+    def feed(self, frame: Frame) -> Iterable[Any]:
+        events = super().feed(frame)
+        return list(events)[:0] if self.late and frame.data["kind"] == "note" else events
+
+
+BROKEN = {
+    "prefix": {"waits-for-the-end": WaitsForTheEnd, "remembers": Remembers},
+    "deterministic": {"counts-for-ever": CountsForEver, "loses-an-event": LosesAnEvent},
+}
+ALSO = {
+    # What an earlier run has left makes the whole second run another one, too.
+    "remembers": {"deterministic"},
+}
