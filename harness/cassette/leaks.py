@@ -17,12 +17,14 @@ from harness.cassette.format import Frame, Header
 from harness.cassette.reader import open_cassette
 
 _GENERIC = frozenset(
-    "root user users admin administrator ubuntu debian agent home nobody runner vscode node guest "
-    "test localhost local localdomain host container docker linux computer default".split()
+    {"root", "user", "users", "admin", "administrator", "ubuntu", "debian", "agent", "home"}
+    | {"nobody", "runner", "vscode", "node", "guest", "test", "localhost", "local", "host"}
+    | {"localdomain", "container", "docker", "linux", "computer", "default"}
 )
 _SECRET_NAME = re.compile(r"(?i)key|token|secret|passw|credential|auth|cookie|session_id")
 _SHORTEST_VALUE = 8
 _SHORTEST_NAME = 4
+_LONGEST_ID = 64
 
 
 class Secret(Struct, frozen=True):
@@ -48,7 +50,7 @@ class Leak(Struct, frozen=True):
         return f"{place}, at {self.where}: {self.rule}"
 
 
-def machine_secrets(
+def machine_secrets(  # noqa: PLR0913 - one argument a kind of secret
     *, host: str, user: str, home: str, temp: str, environ: Mapping[str, str], keys: Iterable[str]
 ) -> list[Secret]:
     """Return what of this machine must not be in a cassette.
@@ -158,7 +160,9 @@ def _strings(
         yield path, value, beside
     elif isinstance(value, dict):
         here = tuple(
-            (k, v) for k, v in value.items() if isinstance(v, (str, int)) and len(str(v)) <= 64
+            (k, v)
+            for k, v in value.items()
+            if isinstance(v, (str, int)) and len(str(v)) <= _LONGEST_ID
         )
         for key, member in value.items():
             yield (*path, "key"), key, ()

@@ -28,7 +28,9 @@ _NEAR = 8 * 86400
 _CACHED = 256
 _CACHE = 10_000
 
-_DURATION = re.compile(r"(?i)(duration|elapsed|latency)(_?(ms|millis|s|secs|seconds|us|ns))?$|^duration")
+_DURATION = re.compile(
+    r"(?i)(duration|elapsed|latency)(_?(ms|millis|s|secs|seconds|us|ns))?$|^duration"
+)
 _PROCESS = frozenset({"pid", "ppid", "processId", "process_id"})
 _TIME = re.compile(
     r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?:([T ])(\d\d)([:-])(\d\d)\6(\d\d)([.,]\d+)?)?(?!\d)"
@@ -65,7 +67,7 @@ class Scrubber:
     times within eight days of it are the run's. `keep` is the scenario's text.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one argument a kind of thing
         self,
         rules: Rules,
         *,
@@ -184,7 +186,8 @@ class Scrubber:
         return f"{date}{between}00{colon}00{colon}00{zeros}"
 
     def _date_folders(self, match: re.Match[str]) -> str:
-        return f"{BASE:%Y/%m/%d}" if self._is_now(*match.groups(), match[0]) else match[0]
+        near = self._is_now(match[1], match[2], match[3], match[0])
+        return f"{BASE:%Y/%m/%d}" if near else match[0]
 
 
 def _constant(value: Any) -> Any:

@@ -115,7 +115,7 @@ def _asked(path: str, _changed: int, ask: tuple[str, ...], pattern: str) -> str:
     with tempfile.TemporaryDirectory(prefix="harness-") as home:
         environment = {"HOME": home, "PATH": os.defpath, "LANG": "C.UTF-8"}
         try:
-            answer = subprocess.run(  # noqa: S603 - the agent's own program
+            answer = subprocess.run(
                 [path, *ask],
                 env=environment,
                 cwd=home,

@@ -1,4 +1,4 @@
-"""An empty home and a fresh workspace for one recording, and the environment that goes with them."""
+"""An empty home and a fresh workspace for one recording, and the environment to go with them."""
 
 import os
 import shutil
@@ -54,7 +54,7 @@ class Home:
             raise
 
     def environment(self, more: Mapping[str, str]) -> dict[str, str]:
-        """Return the whole environment of the agent: nothing is inherited but PATH's usual folders."""
+        """Return the whole environment of the agent. Nothing is inherited."""
         home = str(self.home)
         return {
             "PATH": _path(),
@@ -67,7 +67,7 @@ class Home:
             "TZ": "UTC",
             "TERM": "dumb",
             "NO_COLOR": "1",
-            "TMPDIR": f"{home}/tmp",
+            "TMPDIR": f"{home}/tmp",  # noqa: S108 - its own
             "XDG_CONFIG_HOME": f"{home}/.config",
             "XDG_DATA_HOME": f"{home}/.local/share",
             "XDG_STATE_HOME": f"{home}/.local/state",
@@ -97,7 +97,8 @@ class Home:
                 path.write_text(text, "utf-8", newline="")
         except OSError as error:
             raise RecordError(
-                4, f"writing the scenario's files to {self.workspace}: {error.strerror}; free the disk"
+                4,
+                f"writing the scenario's files to {self.workspace}: {error.strerror}; free the disk",
             ) from error
         for arguments in (
             ["init", "--quiet", "--template=", "--initial-branch=main"],
@@ -108,8 +109,8 @@ class Home:
 
     def _git(self, arguments: list[str]) -> None:
         try:
-            subprocess.run(  # noqa: S603 - fixed arguments
-                ["git", *arguments],  # noqa: S607 - the machine's git, by PATH
+            subprocess.run(
+                ["git", *arguments],
                 cwd=self.workspace,
                 env={"PATH": _path(), "HOME": str(self.home), **_GIT},
                 stdin=subprocess.DEVNULL,

@@ -40,7 +40,7 @@ class Namespace:
         ours, theirs = socket.socketpair()
         self._channel = ours
         with theirs:
-            self._holder = subprocess.Popen(  # noqa: S603 - our own launcher
+            self._holder = subprocess.Popen(
                 [sys.executable, "-I", "-S", LAUNCHER, "hold", str(theirs.fileno()), str(port)],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,

@@ -75,7 +75,7 @@ def _hold(channel: socket.socket, port: int) -> None:
 
 
 def _run(status: int, namespaces: str, command: list[str]) -> None:
-    os.set_inheritable(status, False)
+    os.set_inheritable(status, False)  # noqa: FBT003
     try:
         for descriptor in namespaces.split(",") if namespaces != "-" else ():
             _call("setns", int(descriptor), 0)

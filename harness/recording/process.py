@@ -198,7 +198,7 @@ async def start(  # noqa: PLR0913 - what a process needs
     status, theirs = os.pipe()
     files = namespace.files if namespace else []
     try:
-        process = subprocess.Popen(  # noqa: S603, ASYNC220 - returns at once; no shell
+        process = subprocess.Popen(  # noqa: ASYNC220 - returns at once
             [sys.executable, "-I", "-S", LAUNCHER, "run", str(theirs),
              ",".join(map(str, files)) or "-", program, *args],
             stdin=subprocess.PIPE,
@@ -220,7 +220,7 @@ async def start(  # noqa: PLR0913 - what a process needs
     try:
         report = await (await started.reader(told)).read()
         if report:
-            raise RecordError(5, _why(program, int(report)))
+            raise RecordError(5, _why(program, int(report)))  # noqa: TRY301
         await started.connect(grace)
     except BaseException:
         await started.kill()
@@ -245,7 +245,8 @@ async def _exited(process: subprocess.Popen[bytes]) -> None:
     try:
         handle = os.pidfd_open(process.pid)
     except (AttributeError, OSError):  # not Linux, or a very old one
-        while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        look = os.WEXITED | os.WNOWAIT | os.WNOHANG
+        while os.waitid(os.P_PID, process.pid, look) is None:  # noqa: ASYNC110, ASYNC222
             await asyncio.sleep(_POLL)
         return
     over = asyncio.Event()

@@ -18,8 +18,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from harness.cassette import FORMAT_VERSION, Agent, CassetteError, CassetteWriter, Header
-from harness.cassette import open_cassette
+from harness.cassette import (
+    FORMAT_VERSION,
+    Agent,
+    CassetteError,
+    CassetteWriter,
+    Header,
+    open_cassette,
+)
 from harness.cassette.leaks import find_leaks, machine_secrets
 from harness.cassette.scrub import Scrubber, ScrubError
 from harness.model_server import ModelServer
@@ -106,7 +112,7 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
 class _Job:
     """One recording; its parts live exactly as long as `run`."""
 
-    def __init__(  # noqa: PLR0913
+    def __init__(  # noqa: PLR0913, PLR0917 - as `record`
         self,
         room: Surface,
         story: Scenario,
@@ -253,7 +259,7 @@ class _Job:
         secrets = machine_secrets(
             host=socket.gethostname(),
             user=_user(),
-            home=os.path.expanduser("~"),  # noqa: PTH111 - Path.home() raises where there is none
+            home=os.path.expanduser("~"),  # noqa: PTH111 - Path.home() may raise
             temp=str(home.root),
             environ=os.environ,
             keys=[KEY],

@@ -159,7 +159,11 @@ class Session:
 
     def said(self) -> str:
         """Return, for an error, the last lines that were not of the protocol."""
-        return "".join(["\n  it said last:", *(f"\n  | {line}" for line in self.last)]) if self.last else ""
+        return (
+            "".join(["\n  it said last:", *(f"\n  | {line}" for line in self.last)])
+            if self.last
+            else ""
+        )
 
     async def kill(self) -> None:
         """End the process and its group at once, whatever state all is in."""

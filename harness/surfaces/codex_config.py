@@ -6,9 +6,7 @@ from pathlib import Path
 from harness.cassette.scrub import Rules
 from harness.surfaces.base import Program, Setup
 
-PROGRAM = Program(
-    agent="codex", command="codex", package="codex_cli_bin", inside="bin/codex"
-)
+PROGRAM = Program(agent="codex", command="codex", package="codex_cli_bin", inside="bin/codex")
 MODEL = "gpt-5.5"
 """A model that the program knows: it offers `apply_patch`, and warns of nothing."""
 
@@ -16,7 +14,8 @@ _CONFIG = """\
 model = "{model}"
 model_provider = "scripted"
 check_for_update_on_startup = false
-{more}
+[analytics]
+enabled = false
 [model_providers.scripted]
 name = "scripted"
 base_url = "http://127.0.0.1:{port}/v1"
@@ -41,6 +40,6 @@ def prepare(setup: Setup) -> Mapping[str, str]:
     """Write `CODEX_HOME/config.toml`; return the variables that Codex needs."""
     folder = Path(setup.home) / ".codex"
     folder.mkdir(exist_ok=True)
-    text = _CONFIG.format(model=MODEL, port=setup.port, workspace=setup.workspace, more="")
+    text = _CONFIG.format(model=MODEL, port=setup.port, workspace=setup.workspace)
     (folder / "config.toml").write_text(text, "utf-8")
     return {"CODEX_HOME": str(folder), "SCRIPTED_KEY": setup.key}

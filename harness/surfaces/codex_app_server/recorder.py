@@ -1,4 +1,4 @@
-"""`codex app-server`: JSON-RPC over stdio, with questions for permission that the client answers."""
+"""`codex app-server`: JSON-RPC over stdio, with questions that the client answers."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

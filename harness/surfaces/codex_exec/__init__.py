@@ -1,0 +1,1 @@
+"""The surface of `codex exec --json`."""
