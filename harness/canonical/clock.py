@@ -9,21 +9,31 @@ class Clock:
     `recorded` is the cassette header's RFC 3339 time. Raises ValueError where it is not one.
     """
 
-    __slots__ = ("_at", "_start", "_text")
+    __slots__ = ("_at", "_milliseconds", "_second", "_start", "_text", "_until_second")
 
     def __init__(self, recorded: str) -> None:
         start = datetime.fromisoformat(recorded)
-        self._start = (start if start.tzinfo else start.replace(tzinfo=UTC)).astimezone(UTC)
+        start = (start if start.tzinfo else start.replace(tzinfo=UTC)).astimezone(UTC)
+        self._milliseconds = start.microsecond // 1000
+        self._start = start.replace(microsecond=0)
+        self._second = -1
+        self._until_second = ""
         self._at = -1
         self._text = ""
+        self._first = 0
+        self._prefix = ""
 
     def iso(self, at: int) -> str:
         """Return the time `at` milliseconds after the start, such as 2026-01-01T00:00:00.250Z."""
-        # Deltas arrive many to the millisecond, so the last answer is usually the next one.
+        # Deltas arrive many to the millisecond, so the last answer is usually the next one;
+        # and a date is formatted once a second alone.
         if at != self._at:
-            moment = self._start + timedelta(milliseconds=at)
-            self._text = (
-                moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
-            )
+            millis = at - self._first
+            if not self._prefix or not 0 <= millis < 1000:  # noqa: PLR2004 - a second
+                moment = self._start + timedelta(milliseconds=at)
+                millis = moment.microsecond // 1000
+                self._first = at - millis
+                self._prefix = moment.strftime("%Y-%m-%dT%H:%M:%S.")
+            self._text = f"{self._prefix}{millis:03d}Z"
             self._at = at
         return self._text

@@ -181,11 +181,27 @@ class Ledger:
         self, turn: Turn, payload: pl.TurnCompletedPayload, *, synthesized: bool = False
     ) -> None:
         """Close what the turn leaves open, then the turn, with its one `turn.completed`."""
-        if not turn.open:
-            return
+        if turn.open:
+            self._end(turn, ev.TurnCompleted, payload, payload.state, synthesized=synthesized)
+
+    def abort_turn(self, turn: Turn, reason: str) -> None:
+        """Close what the turn leaves open, then the turn, with its one `turn.aborted`."""
+        if turn.open:
+            payload = pl.TurnAbortedPayload(reason)
+            self._end(turn, ev.TurnAborted, payload, "interrupted", synthesized=False)
+
+    def _end(
+        self,
+        turn: Turn,
+        kind: type[EventBase],
+        payload: pl.Payload,
+        state: TurnState,
+        *,
+        synthesized: bool,
+    ) -> None:
         for request in list(turn.requests.values()):
             self.resolve(request, "cancelled", UNSET, synthesized=True)
-        status, detail = _left_open(payload.state)
+        status, detail = _left_open(state)
         for item in list(turn.items.values()):
             self.complete(
                 item,
@@ -195,7 +211,7 @@ class Ledger:
             )
         turn.open = False
         self.emit(
-            ev.TurnCompleted,
+            kind,
             payload,
             thread=turn.thread,
             turn=turn.id,
