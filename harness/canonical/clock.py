@@ -9,15 +9,11 @@ class Clock:
     `recorded` is the cassette header's RFC 3339 time. Raises ValueError where it is not one.
     """
 
-    __slots__ = ("_at", "_milliseconds", "_second", "_start", "_text", "_until_second")
+    __slots__ = ("_at", "_first", "_prefix", "_start", "_text")
 
     def __init__(self, recorded: str) -> None:
         start = datetime.fromisoformat(recorded)
-        start = (start if start.tzinfo else start.replace(tzinfo=UTC)).astimezone(UTC)
-        self._milliseconds = start.microsecond // 1000
-        self._start = start.replace(microsecond=0)
-        self._second = -1
-        self._until_second = ""
+        self._start = (start if start.tzinfo else start.replace(tzinfo=UTC)).astimezone(UTC)
         self._at = -1
         self._text = ""
         self._first = 0
