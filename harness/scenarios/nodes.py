@@ -1,6 +1,7 @@
 """YAML nodes that know their lines: every error names the line of what is wrong."""
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
@@ -174,6 +175,6 @@ def parse_yaml(path: Path, text: str) -> Value:
 def _forbidden(text: str) -> int:
     """Return the line (1-based) of the first character that YAML does not allow, else 0."""
     for number, line in enumerate(text.split("\n"), 1):
-        if any((ord(c) < 32 and c not in "\t\r") or ord(c) == 127 for c in line):
+        if any(unicodedata.category(c) == "Cc" and c not in "\t\r\x85" for c in line):
             return number
     return 0

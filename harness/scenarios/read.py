@@ -161,9 +161,10 @@ class _Reader:
             if not isinstance(step, Run | Edit | Pause):
                 raise inner.error(f"`{inner.name}` is no tool call", "use `run` or `edit`")
             steps.append(step)
-        if len(steps) - sum(isinstance(step, Pause) for step in steps) < 2:
+        parallel = Parallel(tuple(steps), value.line)
+        if not parallel.tools[1:]:
             raise value.error(f"`{value.name}` has less than two tool calls", "add one")
-        return Parallel(tuple(steps), value.line)
+        return parallel
 
 
 def _check_order(values: list[Value], steps: tuple[Step, ...]) -> None:

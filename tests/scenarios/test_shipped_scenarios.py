@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import unicodedata
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from harness.scenarios import (
     Run,
     Say,
     ScenarioError,
+    Step,
     Usage,
     load_scenario,
     scenario,
@@ -46,13 +48,13 @@ IDS = (
 )
 
 
-def test_ids_are_the_files_stems_sorted():
+def test_ids_are_the_files_stems_sorted() -> None:
     assert scenario_ids() == IDS
     assert tuple(scenarios()) == IDS
     assert [s.id for s in scenarios().values()] == list(IDS)
 
 
-def test_text_has_the_values_of_its_file():
+def test_text_has_the_values_of_its_file() -> None:
     found = scenario("text")
     assert found.title == "The model answers in text"
     assert found.shows == ("text", "usage")
@@ -66,7 +68,7 @@ def test_text_has_the_values_of_its_file():
     assert (turn.client.approvals, turn.client.interrupt) == ("allow", None)
 
 
-def test_file_edit_creates_and_then_changes_one_file():
+def test_file_edit_creates_and_then_changes_one_file() -> None:
     create, change, say = scenario("file-edit").turns[0].model
     assert isinstance(create, Edit)
     assert (create.before, create.after) == (None, "Dear reader,\ngood morning.\n")
@@ -76,7 +78,7 @@ def test_file_edit_creates_and_then_changes_one_file():
     assert isinstance(say, Say)
 
 
-def test_parallel_tools_are_two_calls_apart():
+def test_parallel_tools_are_two_calls_apart() -> None:
     parallel = scenario("parallel-tools").turns[0].model[0]
     assert isinstance(parallel, Parallel)
     assert [tool.command for tool in parallel.tools if isinstance(tool, Run)] == [
@@ -86,7 +88,7 @@ def test_parallel_tools_are_two_calls_apart():
     assert parallel.steps[1] == Pause(200, line=10)
 
 
-def test_responses_end_at_tool_steps():
+def test_responses_end_at_tool_steps() -> None:
     turn = scenario("command").turns[0]
     kinds = [[type(step) for step in steps] for steps in turn.responses()]
     assert kinds == [[Say, Usage, Run], [Say, Usage]]
@@ -94,7 +96,7 @@ def test_responses_end_at_tool_steps():
 
 @pytest.mark.parametrize(("name", "decision"), [("approved", "allow"), ("declined", "decline")])
 @pytest.mark.parametrize("what", ["command", "file-edit"])
-def test_approvals(what, name, decision):
+def test_approvals(what: str, name: str, decision: str) -> None:
     found = scenario(f"{what}-{name}")
     assert found.permissions == "ask"
     assert found.turns[0].client.approvals == decision
@@ -109,11 +111,11 @@ def test_approvals(what, name, decision):
         ("rate-limited", Fail(429, "Rate limit reached", 1, None, line=6)),
     ],
 )
-def test_ends_other_than_success(name, end):
+def test_ends_other_than_success(name: str, end: Step) -> None:
     assert scenario(name).turns[0].model[-1] == end
 
 
-def test_unicode_has_what_it_promises():
+def test_unicode_has_what_it_promises() -> None:
     found = scenario("unicode")
     say = found.turns[0].model[-1]
     assert isinstance(say, Say)
@@ -124,7 +126,7 @@ def test_unicode_has_what_it_promises():
     assert {"R", "AL"} <= {unicodedata.bidirectional(c) for c in say.text}
 
 
-def test_an_unknown_name_names_the_nearest():
+def test_an_unknown_name_names_the_nearest() -> None:
     with pytest.raises(ScenarioError) as caught:
         scenario("paralel-tools")
     assert str(caught.value).endswith(
@@ -132,14 +134,14 @@ def test_an_unknown_name_names_the_nearest():
     )
 
 
-def test_a_file_elsewhere_is_loaded_and_named_by_its_stem(tmp_path):
+def test_a_file_elsewhere_is_loaded_and_named_by_its_stem(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("title: t\nshows: [text]\nturns:\n- prompt: p\n  model:\n  - say: s\n")
     found = load_scenario(path)
     assert (found.id, found.path) == ("mine", str(path))
 
 
-def test_importing_the_package_and_listing_ids_reads_no_yaml():
+def test_importing_the_package_and_listing_ids_reads_no_yaml() -> None:
     code = (
         "import sys, harness.scenarios as s; s.scenario_ids(); "
         "sys.exit(any(m.split('.')[0] in ('yaml', '_yaml') for m in sys.modules))"

@@ -1,0 +1,1 @@
+"""Tests of the scripted model server, and the client that they share."""
