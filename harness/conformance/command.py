@@ -1,7 +1,7 @@
 """`harness check`, `harness accept` and `harness replay`: arguments in, exit code out."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from harness import output as out
@@ -10,7 +10,7 @@ from harness.cassette import CassetteError, open_cassette
 from harness.conformance.check import PinError, check, write_expected
 from harness.conformance.render import render_terminal, report_json
 from harness.project import Project
-from harness.subject import Given, Junk, Reference, Subject, coerce, load_subject
+from harness.subject import Given, Junk, Reference, Subject, coerce, listed, load_subject
 from harness.surfaces import SurfaceError
 
 
@@ -93,8 +93,8 @@ def replay_command(path: Path, normalizer: str | None) -> int:
     return out.OK
 
 
-def _print(events: Sequence[Given]) -> None:
-    for given in events:
+def _print(events: Iterable[Given]) -> None:
+    for given in listed(events):
         event = coerce(given)
         if isinstance(event, Junk):
             out.note(f"harness replay: not an event: {event.problem}: {event.shown}")

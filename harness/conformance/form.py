@@ -141,6 +141,7 @@ class Names(dict[Any, Any]):
         )
 
 
+_DELTA = LINE_CLASSES[ev.ContentDelta]
 _WITH_TASK = (ev.TaskStarted, ev.TaskProgress, ev.TaskCompleted)
 _WITH_HOOK = (ev.HookStarted, ev.HookProgress, ev.HookCompleted)
 
@@ -153,6 +154,7 @@ class Renamer:
             return Names(prefix, on_new and (lambda id_: on_new(field, id_)))
 
         self.count = 0
+        self._before: Line
         self.sessions = names("ses", "sessionId")
         self.threads = names("thr", "threadId")
         self.turns = names("trn", "turnId")
@@ -182,6 +184,25 @@ class Renamer:
             self.turns[event.turnId],
             self.items[event.itemId],
             self.requests[event.requestId],
+            event.providerRefs,
+        )
+        self._before = line
+        return line
+
+    def again(self, event: EventBase, cause: Any) -> Line:
+        """Return the form of a `content.delta` with the same ids as the event before it."""
+        self.count = count = self.count + 1
+        before = self._before
+        line: Line = _DELTA(
+            f"evt-{count}",
+            event.provider,
+            before.sessionId,
+            event.payload,
+            cause,
+            before.threadId,
+            before.turnId,
+            before.itemId,
+            before.requestId,
             event.providerRefs,
         )
         return line

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Final
 from msgspec import UNSET, Struct
 
 from harness.canonical import EVENT_CLASSES, EventBase, decode_event, encode_event
+from harness.canonical.events import ContentDelta
 from harness.cassette import CassetteReader, Frame
 from harness.conformance.expected import Expected
 from harness.conformance.form import MALFORMED, Cause, JunkLine, Line, Renamer, encoder
@@ -24,7 +25,7 @@ from harness.conformance.laws.reruns import Deterministic, Prefix, Record
 from harness.conformance.laws.schema import Schema
 from harness.conformance.laws.text import Text
 from harness.conformance.laws.turns import Requests, Turns
-from harness.subject import Junk, Subject, coerce
+from harness.subject import Junk, Subject, coerce, listed
 from harness.surfaces.base import Kinds
 
 BATCH: Final = 256
@@ -116,6 +117,8 @@ class Judge:
             self._prefix,
         ]
         self._handlers = _dispatch(self.laws)
+        self._delta: ContentDelta | None = None
+        self._again = tuple(h for h in (law.again() for law in self.laws) if h is not None)
         self._renamer = Renamer(self._ids.new)
         self._own_ids = True
         self._lines: list[Line | JunkLine] = []
@@ -161,6 +164,8 @@ class Judge:
             remember((seq, at, content))
             try:
                 events = feed(frame)
+                if type(events) is not list:
+                    events = listed(events)
             except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
                 self._stop(f"feed(frame {seq})", error)
                 return
@@ -172,7 +177,7 @@ class Judge:
             self.frames = seq
         place.event, place.of = 0, None
         try:
-            events = session.close()
+            events = listed(session.close())
         except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
             self._stop("close()", error)
             return
@@ -256,17 +261,35 @@ class Judge:
                     clock.latest = at
                 else:
                     clock.judge(event.createdAt, caused, at)
-                line = line_of(event, cause)
+                before = self._delta
+                if (
+                    type(event) is ContentDelta
+                    and before is not None
+                    and event.itemId == before.itemId
+                    and event.turnId == before.turnId
+                    and event.threadId == before.threadId
+                    and event.sessionId == before.sessionId
+                    and event.requestId == before.requestId
+                    and event.providerRefs is before.providerRefs
+                ):
+                    line = renamer.again(event, cause)
+                    for handle in self._again:
+                        handle(event)
+                else:
+                    line = line_of(event, cause)
+                    failures = place.failures
+                    refs = event.providerRefs
+                    if refs is not UNSET:
+                        self._ids.refs(refs)
+                    for handle in called:
+                        handle(event)
+                    fair = type(event) is ContentDelta and place.failures == failures
+                    self._delta = event if fair else None
                 if not (self._own_ids and event.eventId == line.eventId):
                     self._event_id(event.eventId, content)
-                refs = event.providerRefs
-                if refs is not UNSET:
-                    self._ids.refs(refs)
-                for handle in called:
-                    handle(event)
             except Exception as error:  # noqa: BLE001 - a struct may hold anything
                 # Only a malformed event gets here, and it is reported, not raised.
-                named = True
+                named, self._delta = True, None
                 malformed = _malformed(event, error)
                 if line is None:
                     renamer.count = place.event - 1

@@ -30,13 +30,14 @@ class Where(NamedTuple):
 class Place:
     """Where the run is now: the frame being fed, the event being judged."""
 
-    __slots__ = ("cassette", "event", "frame", "kind", "of")
+    __slots__ = ("cassette", "event", "failures", "frame", "kind", "of")
 
     def __init__(self, cassette: str) -> None:
         self.cassette = cassette
         self.frame = 0
         self.kind = ""
         self.event = 0
+        self.failures = 0
         self.of: Any = None
 
     def now(self) -> Where:
@@ -64,6 +65,14 @@ class Law:
         """Return what is to be called for each event of a type, given the event."""
         return {}
 
+    def again(self) -> Handler | None:
+        """Return what is to be called for a `content.delta` that is like the event before it.
+
+        That is: the event before was a `content.delta` too, with the same ids, and no law found
+        fault with it. Most events of a conversation are of this kind.
+        """
+        return None
+
     def end(self) -> None:
         """Judge what is still open. Not called for a cassette that is truncated."""
 
@@ -76,6 +85,7 @@ class Law:
         where: Where | None = None,
     ) -> None:
         """Report a violation, here or at an earlier place."""
+        self.place.failures += 1
         result = self.result
         result.status = "fail"
         if len(result.violations) >= PER_LAW:

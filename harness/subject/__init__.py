@@ -1,6 +1,6 @@
 """The normalizer under test: in this process now, over stdio later, behind one seam."""
 
-from harness.subject.base import Given, Junk, Session, Subject, SubjectError, coerce
+from harness.subject.base import Given, Junk, Session, Subject, SubjectError, coerce, listed
 from harness.subject.inprocess import InProcess, Reference
 from harness.subject.load import load_subject
 
@@ -13,5 +13,6 @@ __all__ = [
     "Subject",
     "SubjectError",
     "coerce",
+    "listed",
     "load_subject",
 ]

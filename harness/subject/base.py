@@ -5,7 +5,7 @@ judge takes all three, and what is none of them becomes a `Junk`, which is a fin
 crash.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import msgspec
@@ -28,10 +28,10 @@ class SubjectError(Exception):
 class Session(Protocol):
     """One conversation of a subject. Its methods may raise whatever the normalizer raises."""
 
-    def feed(self, frame: Frame) -> Sequence[Given]:
-        """Return the events that this frame causes."""
+    def feed(self, frame: Frame, /) -> Iterable[Given]:
+        """Return the events that this frame causes; `listed` makes sure of what it is."""
 
-    def close(self) -> Sequence[Given]:
+    def close(self) -> Iterable[Given]:
         """Return the events that the end of the frames causes."""
 
 
@@ -53,6 +53,16 @@ class Junk(Struct, frozen=True):
     type: str
     problem: str
     shown: str
+
+
+def listed(events: Any) -> list[Any]:
+    """Return what `feed` or `close` gave as a list. Raises what a lazy subject raises.
+
+    Raises TypeError for what is no list of events: text and objects can be iterated too.
+    """
+    if events is None or isinstance(events, str | bytes | dict):
+        raise TypeError(f"a list of events was due, not {type(events).__name__}")
+    return list(events)
 
 
 _plain = msgspec.json.Decoder()

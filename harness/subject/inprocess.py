@@ -1,6 +1,6 @@
 """Subjects that run in this process."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from harness.cassette import Frame, Header
@@ -9,27 +9,13 @@ from harness.surfaces import surface
 
 
 class _InProcessSession:
-    """Holds a normalizer; whatever it gives is made a list at once, where it can fail."""
+    """A normalizer's own methods: a call more for each frame would be felt."""
 
-    __slots__ = ("_close", "_feed")
+    __slots__ = ("close", "feed")
 
     def __init__(self, normalizer: Any) -> None:
-        self._feed: Callable[[Frame], Any] = normalizer.feed
-        self._close: Callable[[], Any] = normalizer.close
-
-    def feed(self, frame: Frame) -> Sequence[Given]:
-        events = self._feed(frame)
-        return events if type(events) is list else _listed(events, "feed")
-
-    def close(self) -> Sequence[Given]:
-        return _listed(self._close(), "close")
-
-
-def _listed(events: Any, method: str) -> list[Given]:
-    # Text and objects are iterable too, but never a list of events.
-    if events is None or isinstance(events, str | bytes | dict):
-        raise TypeError(f"{method}() gives a list of events, not {type(events).__name__}")
-    return list(events)
+        self.feed: Callable[[Frame], Iterable[Given]] = normalizer.feed
+        self.close: Callable[[], Iterable[Given]] = normalizer.close
 
 
 class InProcess:

@@ -16,7 +16,7 @@ from harness.conformance.explain import explain
 from harness.conformance.form import MALFORMED, Cause, Renamer, encoder
 from harness.conformance.law import Law, show
 from harness.conformance.laws.frames import Window
-from harness.subject import Junk, Subject, coerce
+from harness.subject import Junk, Subject, coerce, listed
 
 RERUN: Final = 10_000
 """How many frames are fed again. Memory must not grow with the cassette, nor time double."""
@@ -135,7 +135,7 @@ class _Run:
         self._window.frames.append((frame.seq, frame.at, content))
         self._last = frame.seq, content
         try:
-            events = self._session.feed(frame)
+            events = listed(self._session.feed(frame))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a foreign normalizer
             return self._raised(error)
         if events:
@@ -154,7 +154,7 @@ class _Run:
 
     def close(self) -> None:
         try:
-            events = self._session.close()
+            events = listed(self._session.close())
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a foreign normalizer
             self._raised(error)
             return

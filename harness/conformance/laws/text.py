@@ -42,6 +42,10 @@ class Text(Law):
         """Deltas, and the final texts."""
         return {ev.ContentDelta: self._delta, ev.ItemCompleted: self._completed}
 
+    def again(self) -> Handler | None:
+        """The text grows."""
+        return self._delta
+
     def _delta(self, event: EventBase) -> None:
         payload = event.payload
         try:
