@@ -98,7 +98,7 @@ class Home:
         except OSError as error:
             raise RecordError(
                 4,
-                f"writing the scenario's files to {self.workspace}: {error.strerror}; free the disk",
+                f"writing the scenario's files: {error.strerror}; free the disk",
             ) from error
         for arguments in (
             ["init", "--quiet", "--template=", "--initial-branch=main"],

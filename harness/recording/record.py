@@ -375,8 +375,10 @@ def _listen(port: int) -> socket.socket:
     try:
         return socket.create_server(("127.0.0.1", port))
     except OSError as error:
+        # Not `strerror`: socket.create_server adds to it what is said here already.
+        why = os.strerror(error.errno or 0)
         raise RecordError(
-            5, f"listening on 127.0.0.1:{port} for the agent: {error.strerror}; choose another port"
+            5, f"listening on 127.0.0.1:{port} for the agent: {why}; choose another port"
         ) from error
 
 

@@ -1,0 +1,1 @@
+"""Recording: the process runner, isolation, whole recordings, the drivers."""
