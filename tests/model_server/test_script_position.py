@@ -131,6 +131,7 @@ def test_a_prompt_is_found_among_what_agents_add(api: str) -> None:
         ({"tools": []}, "Say hello to the world."),
         ({"tools": []}, "Give this conversation a title."),
         ({"max_tokens": 1, "max_output_tokens": 1}, "quota"),
+        ({"max_tokens": 1, "max_output_tokens": 1}, "Say hello to the world."),
         ({}, "Warmup"),
     ],
 )
@@ -202,6 +203,33 @@ def test_an_unknown_prompt_is_a_problem(api: str) -> None:
     assert "newest user text 'Do something else.', 0 tool results" in problem.request
     assert problem.expected == "the prompt 'Say hello to the world.'"
     assert str(problem) in response.json()["error"]["message"]
+
+
+def test_a_long_text_is_shortened_in_a_problem() -> None:
+    async def run() -> Any:
+        async with playing(scenario("text")) as (server, agent):
+            agent.says("word " * 1000)
+            await agent.ask()
+            return server.problems[0].request
+
+    shown = asyncio.run(run())
+    assert "word word" in shown
+    assert "…'" in shown
+    assert len(shown) < 200
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_prompt_in_the_agents_own_words_is_none(api: str) -> None:
+    async def run() -> Any:
+        async with playing(scenario("multi-turn"), api) as (server, agent):
+            kind = "output_text" if api == "openai" else "text"
+            quote = {"type": kind, "text": "Shall I: Print the word that I gave you."}
+            agent.items.append({"role": "assistant", "content": [quote]})
+            agent.says("Yes.")
+            await agent.ask()
+            return server.problems[0].what
+
+    assert asyncio.run(run()) == "no prompt of the script is in the request"
 
 
 @pytest.mark.parametrize("api", APIS)

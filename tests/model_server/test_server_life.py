@@ -1,6 +1,7 @@
 """The server's own life: start, held and cut streams, shutdown, and what it leaves behind."""
 
 import asyncio
+import json
 import signal
 import socket
 import time
@@ -17,9 +18,9 @@ from tests.model_server.model_client import Agent, events, made_of, playing
 APIS = ("openai", "anthropic")
 
 
-async def hear(agent: Agent, heard: list[bytes]) -> None:
+async def hear(agent: Agent, heard: list[bytes], **more: Any) -> None:
     """Add an answer's pieces as they come; a broken stream is an error after the last."""
-    async with agent.client.stream("POST", agent.path, json=agent.body()) as response:
+    async with agent.client.stream("POST", agent.path, json=agent.body(**more)) as response:
         async for piece in response.aiter_raw():
             heard.append(piece)  # noqa: PERF401 - what came before a break is kept
 
@@ -78,6 +79,29 @@ def test_shutdown_does_not_wait_for_held_streams(api: str) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
+def test_shutdown_cuts_connections_that_are_kept_alive(api: str) -> None:
+    async def run() -> Any:
+        async with playing(scenario("text"), api) as (server, agent):
+            agent.says("Say hello to the world.")
+            reader, writer = await raw(server.port, agent)
+            await reader.readuntil(b"\r\n0\r\n\r\n")
+            assert server._server is not None
+            # The connection is idle once the task of its answer has ended.
+            await asyncio.gather(*server._server.server_state.tasks)
+            assert not reader.at_eof()
+        # A connection that outlived its server would wait here, for the 5 s of an idle one.
+        try:
+            async with asyncio.timeout(2):
+                return await reader.read()
+        except ConnectionResetError:
+            return b""
+        finally:
+            writer.close()
+
+    assert asyncio.run(run()) == b""
+
+
+@pytest.mark.parametrize("api", APIS)
 def test_a_cut_stream_breaks_after_its_text(api: str) -> None:
     async def run() -> Any:
         async with playing(scenario("disconnect"), api) as (server, agent):
@@ -86,8 +110,12 @@ def test_a_cut_stream_breaks_after_its_text(api: str) -> None:
             with pytest.raises(httpx.RemoteProtocolError, match="incomplete chunked read"):
                 await hear(agent, heard)
             # So it is at each attempt, and where the agent falls back to no stream.
+            half: list[bytes] = []
             with pytest.raises(httpx.RemoteProtocolError):
-                await agent.ask(stream=False)
+                await hear(agent, half, stream=False)
+            with pytest.raises(json.JSONDecodeError):
+                json.loads(b"".join(half))
+            assert not server.held.is_set()
             assert (server.unused(), server.problems) == ([], [])
             return events(b"".join(heard))
 
@@ -202,6 +230,10 @@ def test_a_socket_may_be_given() -> None:
 def test_the_port_outside_its_life_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="use `async with`"):
         _ = ModelServer(scenario("text"), "/workspace").port
+
+
+def test_an_end_without_a_start_is_nothing() -> None:
+    asyncio.run(ModelServer(scenario("text"), "/workspace").__aexit__(None, None, None))
 
 
 def test_a_fault_of_its_own_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
