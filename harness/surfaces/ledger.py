@@ -141,6 +141,34 @@ class Ledger:
             )
         )
 
+    def stream(  # noqa: PLR0913 - the envelope's fields
+        self,
+        at: int,
+        payload: pl.ContentDeltaPayload,
+        raw: Raw,
+        thread: str | UnsetType,
+        turn: str | UnsetType,
+        item: str | UnsetType,
+        refs: ProviderRefs | UnsetType,
+    ) -> EventBase:
+        """Return a `content.delta`: `cause` and `emit` in one, for what comes most."""
+        number = self._events = self._events + 1
+        self.raw = raw
+        self.created = created = self.clock.iso(at)
+        return ev.ContentDelta(
+            f"evt-{number}",
+            self.provider,
+            self.session,
+            created,
+            payload,
+            raw,
+            thread,
+            turn,
+            item,
+            UNSET,
+            refs,
+        )
+
     def take(self) -> list[EventBase]:
         """Return the events made since the last call."""
         out = self._out

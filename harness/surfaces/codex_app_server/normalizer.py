@@ -1,0 +1,277 @@
+"""The reference normalizer of `codex app-server`: EVENTS.md 3.
+
+A table from method to handler, and one short way for deltas, which are most of what comes.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from harness.canonical import EventBase, Raw
+from harness.canonical import events as ev
+from harness.canonical import payloads as pl
+from harness.cassette import Frame, Header
+from harness.surfaces import lenient
+from harness.surfaces.codex_app_server.families import LEGACY_PREFIX, Families, legacy_parts
+from harness.surfaces.codex_app_server.kinds import (
+    OPENS_THREAD,
+    REPEATED_EVENT,
+    REPEATED_RESOLUTION,
+)
+from harness.surfaces.codex_app_server.methods import CLIENT, IGNORED
+from harness.surfaces.codex_app_server.requests import REQUESTS, RequestHandlers
+from harness.surfaces.codex_app_server.telemetry import TelemetryHandlers
+from harness.surfaces.codex_app_server.threads import STREAMS, ThreadHandlers
+from harness.surfaces.codex_eventmsg import IGNORED as IGNORED_EVENTS
+from harness.surfaces.codex_eventmsg import EventMsgs, kind_of
+from harness.surfaces.codex_process import exited
+from harness.surfaces.codex_state import FINAL, Conversation
+from harness.surfaces.ledger import Ledger
+
+Message = dict[str, Any]
+
+QUESTIONS: Final = frozenset(
+    {
+        "exec_approval_request",
+        "apply_patch_approval_request",
+        "request_user_input",
+        "request_permissions",
+        "elicitation_request",
+    }
+)
+"""EventMsgs beside which a request of the protocol asks the same."""
+
+
+class Normalizer:
+    """See `harness.surfaces.base.Normalizer`."""
+
+    def __init__(self, header: Header) -> None:
+        self.ledger = ledger = Ledger(header)
+        self.conversation = conversation = Conversation(ledger)
+        self.threads = ThreadHandlers(conversation)
+        self.requests = RequestHandlers(conversation, self.threads)
+        self.events = EventMsgs(conversation, asks=False)
+        self.families = Families()
+        self.table: dict[str, Callable[[str, Message], None]] = {
+            **self.threads.table,
+            **TelemetryHandlers(conversation).table,
+            "serverRequest/resolved": lambda _method, params: self.requests.resolved(params),
+        }
+        self._fast = conversation.fast
+        self._last: Frame | None = None
+        self._errors = ""
+
+    def feed(self, frame: Frame) -> Iterable[EventBase]:
+        """Return the events that this frame causes."""
+        self._last = frame
+        data = frame.data
+        if frame.channel == "stdout":
+            if type(data) is dict:
+                method = data.get("method")
+                if method in STREAMS and (event := self._delta(frame, method, data)) is not None:
+                    return (event,)
+                self._message(frame, data, "")
+            else:
+                self._line(frame)
+        elif frame.channel == "stdin":
+            if type(data) is dict:
+                self._client(frame, data)
+            else:
+                self._line(frame)
+        elif frame.channel == "exit":
+            self._exit(frame)
+        elif frame.channel == "stderr":
+            self._errors = str(frame.content)
+        elif frame.channel == "start":
+            self.requests.new_process()
+        return self.ledger.take()
+
+    def close(self) -> Iterable[EventBase]:
+        """Return what the end of the frames causes: whatever is still open is closed."""
+        if self._last is not None:
+            self.ledger.cause(self._last, _source(self._last))
+        self._close_all()
+        return self.ledger.take()
+
+    def _delta(self, frame: Frame, method: str, data: Message) -> EventBase | None:
+        """The short way: a delta of an open item. None where it is anything else."""
+        try:
+            params = data["params"]
+            live = self._fast[params["itemId"]]
+            delta = params["delta"]
+            if (
+                live.turn != params["turnId"]
+                or live.thread != params["threadId"]
+                or type(delta) is not str
+            ):
+                return None
+            stream, _, content, summary = STREAMS[method]
+            if stream == "assistant_text" or stream == "command_output":
+                payload = pl.ContentDeltaPayload(stream, delta)
+            else:
+                at, section = params.get(content, UNSET), params.get(summary, UNSET)
+                if not _is_index(at) or not _is_index(section):
+                    return None
+                payload = pl.ContentDeltaPayload(stream, delta, at, section)
+        except (KeyError, TypeError):
+            return None
+        if stream in FINAL:
+            try:
+                live.streams[stream].append(delta)
+            except KeyError:
+                live.streams[stream] = [delta]
+        return self.ledger.stream(
+            frame.at,
+            payload,
+            Raw("codex.app-server.notification", data, method),
+            live.thread_id,
+            live.turn_id,
+            live.item_id,
+            live.refs,
+        )
+
+    def _line(self, frame: Frame) -> None:
+        """A line that is not plainly a message: what is in it is handled, and what was odd told."""
+        reading = lenient.read(frame)
+        for message in reading.messages:
+            if frame.channel == "stdout":
+                self._message(frame, message, reading.flaw)
+            else:
+                self._client(frame, message)
+        if not reading.messages:
+            self.ledger.cause(frame, "process.stdout")
+            who = "the agent" if frame.channel == "stdout" else "the client"
+            self.conversation.warn(f"{who} sent a line that is not of the protocol")
+        elif reading.flaw:
+            self.conversation.warn(reading.flaw)
+
+    def _message(self, frame: Frame, message: Message, _flaw: str) -> None:
+        method = message.get("method")
+        if not isinstance(method, str):
+            if "id" in message and ("result" in message or "error" in message):
+                self.ledger.cause(frame, "codex.app-server.response")
+                self._guard(self._response, message)
+                return
+            self.ledger.cause(frame, "process.stdout")
+            self.conversation.warn("the agent sent a line that is not of the protocol")
+        elif "id" in message:
+            self.ledger.cause(frame, "codex.app-server.request", method)
+            self._guard(self.requests.asked, message)
+        elif method.startswith(LEGACY_PREFIX):
+            self._event(frame, method, message)
+        else:
+            self.ledger.cause(frame, "codex.app-server.notification", method)
+            self._guard(self._notification, message)
+
+    def _guard(self, handler: Callable[[Message], None], message: Message) -> None:
+        """Handle a message; one that has not the shape of its kind gives a warning."""
+        try:
+            handler(message)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            name = message.get("method", "a response")
+            self.conversation.warn(f"{name} has not the shape that it should: {error!r}")
+
+    def _notification(self, message: Message) -> None:
+        method = message["method"]
+        params = message.get("params")
+        handler = self.table.get(method)
+        if handler is None:
+            if method not in IGNORED:
+                self.conversation.warn(f"{method} is not known")
+            return
+        if type(params) is not dict:
+            params = {}
+        if params.get("threadId") not in self.families.v2 and self.families.repeats(
+            method, params
+        ):
+            self.conversation.warn(f"{method} tells what codex/event told before")
+            return
+        if method == "thread/started":
+            self.families.prefer_v2(params["thread"]["id"])
+        handler(method, params)
+        if method == "turn/completed":
+            self.requests.sweep()
+
+    def _event(self, frame: Frame, method: str, message: Message) -> None:
+        """A `codex/event/*` notification."""
+        params = message.get("params")
+        if self.families.legacy_repeats(params):
+            return
+        native, msg = legacy_parts(params)
+        kind = kind_of(msg)
+        self.ledger.cause(frame, "codex.eventmsg", method, kind or UNSET)
+        if kind in IGNORED_EVENTS or kind in QUESTIONS:
+            return
+        turn = params.get("id") if isinstance(params, dict) else None
+
+        def handle(msg: Message) -> None:
+            if not self.events.handle(self.conversation.thread(native), turn, msg):
+                self.conversation.warn(f"{method} is not known")
+
+        self._guard(handle, msg)
+
+    def _client(self, frame: Frame, message: Message) -> None:
+        method = message.get("method")
+        if isinstance(method, str):
+            self.ledger.cause(frame, "codex.app-server.request", method)
+            params = message.get("params")
+            if method == "turn/start" and isinstance(params, dict):
+                self.families.prefer_v2(params.get("threadId"))
+            self._guard(self.requests.sent, message)
+        elif "id" in message and ("result" in message or "error" in message):
+            self.ledger.cause(frame, "codex.app-server.response")
+            self._guard(self.requests.reply, message)
+        else:
+            self.ledger.cause(frame, "process.stdout")
+            self.conversation.warn("the client sent a line that is not of the protocol")
+
+    def _response(self, message: Message) -> None:
+        result = message.get("result")
+        if isinstance(result, dict) and isinstance(result.get("thread"), dict):
+            if self.requests.awaited(message["id"]) in OPENS_THREAD:
+                self.families.prefer_v2(result["thread"].get("id"))
+        self.requests.answered(message)
+
+    def _exit(self, frame: Frame) -> None:
+        self.ledger.cause(frame, "process.exit")
+        self._close_all()
+        # Why a process failed that said nothing is on its stderr.
+        payload = exited(frame, "" if self.conversation.started else self._errors)
+        self.conversation.start_session(synthesized=True)
+        self.ledger.emit(ev.SessionExited, payload)
+        self.conversation.started = False
+
+    def _close_all(self) -> None:
+        self.conversation.end_all()
+        self.requests.close_all()
+
+
+def _source(frame: Frame) -> Any:
+    if frame.channel == "exit":
+        return "process.exit"
+    if frame.channel == "stderr":
+        return "process.stderr"
+    if type(frame.data) is not dict:
+        return "process.stdout"
+    return "codex.app-server.notification" if frame.dir == "in" else "codex.app-server.request"
+
+
+def _is_index(value: Any) -> bool:
+    return value is UNSET or (type(value) is int and value >= 0)
+
+
+def kinds_of(normalizer: Normalizer) -> tuple[set[str], set[str]]:
+    """Return the kinds that give events, and those that are passed over: what is handled here."""
+    mapped = set(normalizer.table) | {f"request {m}" for m in REQUESTS}
+    mapped |= {f"client-response {m}" for m in REQUESTS}
+    mapped |= {f"{LEGACY_PREFIX}{e}" for e in normalizer.events.table}
+    mapped |= {f"response {m}" for m in normalizer.requests.responses}
+    mapped |= {f"error {m}" for m in CLIENT if m != "initialized"}
+    mapped |= {"response unknown", "error unknown", "client-response unknown"}
+    mapped |= {"exit", "noise", "client noise"}
+    passed = {"start", "stderr", REPEATED_EVENT, REPEATED_RESOLUTION, *IGNORED}
+    passed |= {f"client {m}" for m in CLIENT}
+    passed |= {f"response {m}" for m in CLIENT if m != "initialized"} - mapped
+    passed |= {f"{LEGACY_PREFIX}{e}" for e in IGNORED_EVENTS | QUESTIONS}
+    return mapped, passed
