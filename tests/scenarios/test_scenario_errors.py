@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,12 @@ WRONG = {
         7,
         "`cached_input` is more than `input`",
         "a part of `input`",
+    ),
+    "not a number": (
+        TURN + "    - pause_ms: soon\n",
+        6,
+        "`turns[0].model[0].pause_ms` is text (soon), and a whole number is needed",
+        "give one from 0 to 10000",
     ),
     "octal number": (TURN + "    - pause_ms: 0x10\n", 6, "a decimal number is needed", "give one"),
     "status": (TURN + "    - fail: {status: 200, message: m}\n", 6, "is 200", "give 400 to 599"),
@@ -251,7 +258,14 @@ def test_any_text_is_a_scenario_or_a_scenario_error(text: str) -> None:
         assert found.problem
 
 
-def test_a_deeply_nested_file_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_deeply_nested_file_is_refused(
+    fast: bool,  # noqa: FBT001 - a case
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if not fast:  # PyYAML may be built without libyaml
+        monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
     path = tmp_path / "deep.yaml"
     path.write_text("[" * 100_000)
     with pytest.raises(ScenarioError, match=r"nested too deeply|broken YAML"):
