@@ -1,6 +1,7 @@
 """Ids and events in the forms of the real APIs, the same at each run."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,9 @@ CREATED = 1_735_689_600
 """Every answer's time, in seconds: 2025-01-01T00:00:00Z. A clock would differ at each run."""
 
 _DIGITS = "0123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+
+_TOKEN = re.compile(r"[^\s\"]+[\s\"]*|[\s\"]+")
 
 
 def letters(length: int, *key: object) -> str:
@@ -34,7 +38,12 @@ def event(data: dict[str, Any]) -> bytes:
 
 
 def pieces(text: str, count: int = 3) -> Iterator[str]:
-    """Yield a text in up to `count` pieces that join to it."""
-    size = max(1, -(-len(text) // count))
-    for start in range(0, len(text), size):
-        yield text[start : start + size]
+    """Yield a text in up to `count` pieces that join to it.
+
+    A piece ends after a quotation mark or white space alone, so that a path within the text
+    stays whole: it can be scrubbed, and its length does not move the ends of the pieces.
+    """
+    tokens = _TOKEN.findall(text) or [""]
+    size = -(-len(tokens) // count)
+    for start in range(0, len(tokens), size):
+        yield "".join(tokens[start : start + size])
