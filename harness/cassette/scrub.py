@@ -46,13 +46,15 @@ class Rules(Struct, frozen=True):
     `durations` are the keys whose numbers say how long something took, `processes` the keys
     whose values are ids of processes. `constants` gives for a key the value that takes the
     place of any other of the same JSON type. `patterns` are regular expressions with their
-    replacements, applied to each string.
+    replacements, applied to each string. `prose` gives for a key how many characters are kept
+    of a text: for what an agent says at length of itself, and nothing reads.
     """
 
     durations: frozenset[str] = frozenset()
     processes: frozenset[str] = frozenset()
     constants: Mapping[str, Any] = field(default_factory=dict)
     patterns: tuple[tuple[str, str], ...] = ()
+    prose: Mapping[str, int] = field(default_factory=dict)
 
 
 class ScrubError(ValueError):
@@ -145,6 +147,8 @@ class Scrubber:
     def _member(self, key: str, value: Any) -> Any:
         if key in self._rules.constants and type(value) is type(self._rules.constants[key]):
             return self._rules.constants[key]
+        if isinstance(value, str) and len(value) > self._rules.prose.get(key, len(value)):
+            return f"{self.text(value)[: self._rules.prose[key]]}…"
         if key in self._rules.durations or _DURATION.search(key):
             return _constant(value)
         if key in _PROCESS or key in self._rules.processes:

@@ -24,8 +24,22 @@ PROGRAM = Program(
 PROTOCOL = "claude-agent-sdk stream-json"
 CAPABILITIES: Final = {"canUseTool": True, "includePartialMessages": True, "settingSources": []}
 RULES = Rules(
-    durations=frozenset({"retry_delay_ms", "ttft_ms", "ttft_stream_ms", "time_to_request_ms"}),
-    patterns=((r"\breq_(\d+)_[0-9a-f]{8}\b", r"req_\1_00000000"),),
+    durations=frozenset(
+        {
+            "first_content_frame_ms",
+            "retry_delay_ms",
+            "time_to_request_ms",
+            "ttft_ms",
+            "ttft_stream_ms",
+        }
+    ),
+    patterns=(
+        (r"\breq_(\d+)_[0-9a-f]{8}\b", r"req_\1_00000000"),  # the SDK's control requests
+        (r"/cc-socks/\d+\.sock", "/cc-socks/1000.sock"),  # named after the CLI's process
+        (r"/tool-results/[0-9a-z]{9}\.txt", "/tool-results/000000000.txt"),
+    ),
+    # What the CLI says of its commands and agents in its answer to `initialize`.
+    prose={"description": 80},
 )
 _DECLINED = "The user declined."
 
