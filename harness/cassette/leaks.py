@@ -77,18 +77,16 @@ class LeakFinder:
 
     def __init__(self, secrets: Iterable[Secret]) -> None:
         self._rules: dict[str, str] = {}
-        self._words: dict[str, str] = {}
+        self._words: dict[str, tuple[re.Pattern[str], str]] = {}
         for secret in secrets:
             for form, text in secret_forms(secret.value):
                 rule = f"{secret.rule} ({form})"
                 if secret.word and form in ("plain", "JSON", "URL"):
-                    self._words.setdefault(text.lower(), rule)
-                else:
+                    low = text.lower()
+                    pattern = re.compile(rf"(?<![^\W_]){re.escape(low)}(?![^\W_])")
+                    self._words.setdefault(low, (pattern, rule))
+                elif text:
                     self._rules.setdefault(text, rule)
-        self._pattern = _any_of(self._rules)
-        self._word = re.compile(
-            rf"(?<![^\W_])(?:{_any_of(self._words).pattern})(?![^\W_])", re.IGNORECASE
-        )
         longest = max(map(len, [*self._rules, *self._words]), default=0)
         self._keep = max(longest - 1, 0)
         self._tails: dict[tuple[object, ...], str] = {}
@@ -114,10 +112,14 @@ class LeakFinder:
                 yield Leak(frame.seq, ".".join(map(str, path)) or "its text", rule)
 
     def _find(self, text: str) -> str | None:
-        if match := self._pattern.search(text):
-            return self._rules[match[0]]
-        if self._words and (match := self._word.search(text)):
-            return self._words[match[0].lower()]
+        for form, rule in self._rules.items():
+            if form in text:
+                return rule
+        if self._words:
+            folded = text.lower()
+            for form, (pattern, rule) in self._words.items():
+                if form in folded and pattern.search(folded):
+                    return rule
         return None
 
     def _joined(
@@ -133,7 +135,7 @@ class LeakFinder:
         for key in (place, *((*place, *pair) for pair in beside)):
             tail = self._tails.get(key, "")
             if tail and found is None:
-                found = self._find(tail + text)
+                found = self._find(tail + text[: self._keep + 1])
             # After a finding, or there would be one in each frame that follows.
             self._tails[key] = "" if found else (tail + text)[-self._keep :]
         return found
@@ -172,8 +174,3 @@ def _strings(
     elif isinstance(value, list):
         for member in value:
             yield from _strings(member, (*path, "[]"), beside)
-
-
-def _any_of(texts: Iterable[str]) -> re.Pattern[str]:
-    longest_first = sorted((t for t in texts if t), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")

@@ -37,6 +37,7 @@ _TIME = re.compile(
 )
 _FOLDERS = re.compile(r"(?<!\d)(\d{4})/(\d\d)/(\d\d)(?!\d)")
 _EPOCH = re.compile(r"(?<![\d.])(\d{10}|\d{13}|\d{16}|\d{19})(?!\d)")
+_DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
@@ -82,6 +83,7 @@ class Scrubber:
         self.applied = [*RULES, *(["wire"] if rules != Rules() else [])]
         self._rules = rules
         self._port = port
+        self._real_port = str(port)
         self._now = now
         self._keep = keep
         self._ids = Ids(int(BASE.timestamp() * 1000), keep)
@@ -134,15 +136,23 @@ class Scrubber:
         return scrubbed
 
     def _text(self, text: str) -> str:
-        text = self._path.sub(lambda match: self._paths[match[0]], text)
-        text = self._address.sub(rf"\1\g<2>{PORT}", text)
-        text = self._ids.rename(text)
-        text = _TIME.sub(self._date, text)
-        text = _FOLDERS.sub(self._date_folders, text)
-        text = _EPOCH.sub(self._epoch, text)
+        # Most strings hold nothing of the kind: a look for what each rule needs is much cheaper.
+        if any(form in text for form in self._paths):
+            text = self._path.sub(lambda match: self._paths[match[0]], text)
+        if self._real_port in text:
+            text = self._address.sub(rf"\1\g<2>{PORT}", text)
+        if _DIGIT.search(text):
+            text = self._ids.rename(text)
+            text = _TIME.sub(self._date, text)
+            text = _FOLDERS.sub(self._date_folders, text)
+            text = _EPOCH.sub(self._epoch, text)
+        elif "_" in text:
+            text = self._ids.rename(text)
         for pattern, replacement in self._patterns:
             text = pattern.sub(replacement, text)
-        return self._word.sub(lambda match: self._words[match[0]], text)
+        if any(word in text for word in self._words):
+            text = self._word.sub(lambda match: self._words[match[0]], text)
+        return text
 
     def _member(self, key: str, value: Any) -> Any:
         if key in self._rules.constants and type(value) is type(self._rules.constants[key]):

@@ -15,6 +15,7 @@ from harness.recording.isolation import LAUNCHER, Namespace
 
 _CHUNK = 1 << 16
 _POLL = 0.02
+_PATIENCE = 5  # times the grace
 
 Came = Literal["stdout", "stderr", "exit", "overflow"]
 
@@ -56,20 +57,13 @@ class _Stdin(asyncio.BaseProtocol):
 
 
 class Process:
-    """A started agent. The sink gets its lines in order of arrival, and last of all its exit.
+    """A started agent. The sink gets its lines in order of arrival, and last of all its exit."""
 
-    `reap` ends the processes of the recording that left the group; it is called where one of
-    them holds a pipe open after the agent's end.
-    """
-
-    def __init__(
-        self, process: subprocess.Popen[bytes], sink: Sink, reap: Callable[[], Awaitable[Any]]
-    ) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], sink: Sink) -> None:
         self.pid = process.pid
         self.ended = asyncio.Event()
         self._process = process
         self._sink = sink
-        self._reap = reap
         self._protocol = _Stdin()
         self._stdin: asyncio.WriteTransport | None = None
         self._readers: dict[Literal["stdout", "stderr"], asyncio.StreamReader] = {}
@@ -139,17 +133,11 @@ class Process:
         }
         try:
             await _exited(self._process)
-            # What the agent left running in its group ends with it. A process that left the
-            # group may hold a pipe open for ever: it has as long as nothing more comes.
-            for end in (lambda: self.signal("SIGKILL"), self._reap):
-                while pumps:
-                    before = self._sink.passed
-                    _, pumps = await asyncio.wait(pumps, timeout=grace)
-                    if self._sink.passed == before and not self._sink.waiting:
-                        break
-                await (end() or asyncio.sleep(0))
-            if pumps:
-                _, pumps = await asyncio.wait(pumps, timeout=grace)
+            # What it left in its group ends with it. A process that left the group may hold the
+            # pipes open, and write on: what was in them at the end has this long to be read.
+            pumps = await self._drain(pumps, grace)
+            self.signal("SIGKILL")
+            pumps = await self._drain(pumps, grace)
         finally:
             for pump in pumps:
                 pump.cancel()
@@ -159,6 +147,16 @@ class Process:
         self._close()
         end_of_it = {"code": code} if code >= 0 else {"signal": signal.Signals(-code).name}
         await self._sink.put("exit", end_of_it)
+
+    async def _drain(self, pumps: set[asyncio.Task[None]], grace: float) -> set[asyncio.Task[None]]:
+        """Wait until the pipes end, or nothing more comes; return the pumps of those left."""
+        for _ in range(_PATIENCE):
+            before = self._sink.passed
+            if pumps:
+                _, pumps = await asyncio.wait(pumps, timeout=grace)
+            if not pumps or (self._sink.passed == before and not self._sink.waiting):
+                break
+        return pumps
 
     async def _pump(
         self, channel: Literal["stdout", "stderr"], reader: asyncio.StreamReader
@@ -188,7 +186,6 @@ async def start(  # noqa: PLR0913 - what a process needs
     cwd: str,
     namespace: Namespace | None,
     sink: Sink,
-    reap: Callable[[], Awaitable[Any]],
     grace: float,
 ) -> Process:
     """Start the program in its own session, in the namespace if there is one.
@@ -215,7 +212,7 @@ async def start(  # noqa: PLR0913 - what a process needs
         raise
     finally:
         os.close(theirs)
-    started = Process(process, sink, reap)
+    started = Process(process, sink)
     told = os.fdopen(status, "rb", buffering=0)
     try:
         report = await (await started.reader(told)).read()

@@ -207,7 +207,6 @@ class _Job:
                     scrubber=scrubber,
                     limits=self.limits,
                     namespace=namespace,
-                    mark=self.mark,
                     on_frame=lambda n: self.on_event(Progress("recording", n)),
                 )
                 try:

@@ -16,7 +16,6 @@ from harness.cassette.scrub import Scrubber
 from harness.recording import process as processes
 from harness.recording.errors import RecordError
 from harness.recording.isolation import Namespace
-from harness.recording.strays import end_strays
 from harness.surfaces.base import (
     Action,
     CloseStdin,
@@ -66,7 +65,6 @@ class Session:
         scrubber: Scrubber,
         limits: Limits,
         namespace: Namespace | None = None,
-        mark: str = "",
         on_frame: Callable[[int], None] = lambda _: None,
     ) -> None:
         self.program = program
@@ -84,7 +82,6 @@ class Session:
         self._on_frame = on_frame
         self._begun = time.monotonic()
         self._at = 0
-        self._mark = mark
         self._queue: asyncio.Queue[tuple[processes.Came, Any, int]] = asyncio.Queue(256)
         self._sink = processes.Sink(self._put, limits.bytes)
         self._process: processes.Process | None = None
@@ -103,7 +100,6 @@ class Session:
             cwd=self._cwd,
             namespace=self._namespace,
             sink=self._sink,
-            reap=self._reap,
             grace=self.limits.grace,
         )
         self._exits_due += 1
@@ -172,10 +168,6 @@ class Session:
 
     async def _put(self, channel: processes.Came, what: Any) -> None:
         await self._queue.put((channel, what, self._now()))
-
-    async def _reap(self) -> None:
-        if self._mark:
-            await end_strays(self._mark, self._namespace)
 
     async def _next(self) -> Frame:
         return self._take(*await self._queue.get())

@@ -90,7 +90,6 @@ def talk(
                 scrubber=scrubber,
                 limits=limits,
                 namespace=namespace,
-                mark=mark,
             )
             try:
                 async with asyncio.timeout(limits.seconds):

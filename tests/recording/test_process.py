@@ -219,6 +219,17 @@ def test_a_daemon_that_holds_the_pipe_is_ended(tmp_path: Path) -> None:
     assert not Path(f"/proc/{daemon}").exists() or "Z" in Path(f"/proc/{daemon}/stat").read_text()
 
 
+def test_a_daemon_that_writes_on_is_ended(tmp_path: Path) -> None:
+    body = f"""
+        import os, time
+        if os.fork() == 0:
+            os.setsid()
+            while True: os.write(1, b"[0]\\n"); time.sleep(0.01)
+        {BYE}"""
+    done = talk(tmp_path, body, limits=Limits(seconds=10, quiet=0.05, grace=0.1, chatter=0.2))
+    assert done.of("exit") == [{"code": 0}]
+
+
 def test_an_agent_that_reads_nothing_loses_no_frame(tmp_path: Path) -> None:
     def answer(frame: Frame) -> Iterator[Action]:
         if frame.data == 1:
