@@ -15,7 +15,7 @@ from harness.recording.isolation import LAUNCHER, Namespace
 
 _CHUNK = 1 << 16
 _POLL = 0.02
-_PATIENCE = 5  # times the grace
+_PATIENCE = 3  # times the grace
 
 Came = Literal["stdout", "stderr", "exit", "overflow"]
 

@@ -142,7 +142,8 @@ class Session:
             if name and self._process is not None:
                 self._process.signal(name)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self.limits.grace):
+                # SIGKILL ends it; its exit comes once its pipes are read, which is bounded too.
+                async with asyncio.timeout(None if name == "SIGKILL" else self.limits.grace):
                     while self._exits_due:
                         await self._next()
             if not self._exits_due:

@@ -178,7 +178,8 @@ def test_an_agent_that_is_never_silent_is_ended(tmp_path: Path) -> None:
         {BYE}
         while True: print('[0]', flush=True); time.sleep(0.01)
         """
-    done = talk(tmp_path, body)
+    limits = Limits(seconds=10, quiet=1.0, chatter=0.3, grace=0.3)
+    done = talk(tmp_path, body, limits=limits)
     assert done.of("exit") == [{"signal": "SIGTERM"}]
 
 
