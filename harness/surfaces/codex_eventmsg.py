@@ -4,23 +4,27 @@
 `codex/event/*` notifications beside its own ones until 2026. EVENTS.md 3.3.
 """
 
-import base64
-import codecs
 from collections.abc import Callable
 from typing import Any, Final
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.canonical.names import CanonicalItemType, CanonicalRequestType
+from harness.surfaces.codex_eventmsg_base import (
+    Handlers,
+    Msg,
+    index,
+    kind_of,
+    plan_payload,
+    without_type,
+)
+from harness.surfaces.codex_eventmsg_tools import ToolEvents
 from harness.surfaces.codex_items import view
 from harness.surfaces.codex_state import Conversation, Live, Thread, TurnState
 
-Msg = dict[str, Any]
-
-RENAMED: Final = {"turn_started": "task_started", "turn_complete": "task_complete"}
-"""Types that have two names."""
+__all__ = ["IGNORED", "EventMsgs", "kind_of", "plan_payload"]
 
 IGNORED: Final = frozenset(
     {
@@ -36,56 +40,21 @@ IGNORED: Final = frozenset(
 )
 """Types that tell what other events tell, or answer a question of the client's interface."""
 
-_PLAN_STATUS: Final = {
-    "pending": "pending",
-    "in_progress": "inProgress",
-    "inProgress": "inProgress",
-    "completed": "completed",
-}
 
-
-def kind_of(msg: Msg) -> str:
-    """Return the type of an EventMsg under its first name; a plan's end under its own."""
-    type_ = msg.get("type")
-    if not isinstance(type_, str):
-        return ""
-    if type_ == "item_completed":
-        item = msg.get("item")
-        if isinstance(item, dict) and item.get("type") == "Plan":
-            return "item_completed/Plan"
-    return RENAMED.get(type_, type_)
-
-
-def plan_payload(plan: Any, explanation: Any) -> tuple[pl.TurnPlanUpdatedPayload, str]:
-    """Return a plan, and what of it is not known: a step of unknown status is left `pending`."""
-    steps: list[pl.PlanStep] = []
-    odd = ""
-    for entry in plan if isinstance(plan, list) else []:
-        step = entry if isinstance(entry, dict) else {"step": str(entry)}
-        said = step.get("status", "pending")
-        status = _PLAN_STATUS.get(said) if isinstance(said, str) else None
-        if status is None:
-            odd = f"plan status {said} is not known"
-        steps.append(pl.PlanStep(str(step.get("step", "")), status or "pending"))  # type: ignore[arg-type]
-    words = explanation if isinstance(explanation, str) or explanation is None else UNSET
-    return pl.TurnPlanUpdatedPayload(steps, words), odd
-
-
-class EventMsgs:
+class EventMsgs(Handlers):
     """Handles the EventMsgs of one conversation.
 
     `asks`: whether a question for approval is told here alone, and not by a request beside it.
     """
 
     def __init__(self, conversation: Conversation, *, asks: bool) -> None:
-        self.conversation = conversation
-        self.ledger = conversation.ledger
-        self.asks = asks
-        self._decoders: dict[str, codecs.IncrementalDecoder] = {}
+        super().__init__(conversation)
+        self._tools = ToolEvents(conversation)
         self._parts = 0
         self._message: dict[str, str] = {}
         self._reasoning: dict[str, str] = {}
         self.table: dict[str, Callable[[Thread, str, Msg], None]] = {
+            **self._tools.table,
             "task_started": self._task_started,
             "task_complete": self._task_complete,
             "turn_aborted": self._turn_aborted,
@@ -113,29 +82,12 @@ class EventMsgs:
             "agent_reasoning_section_break": self._section,
             "reasoning_content_delta": self._reasoning_delta,
             "reasoning_raw_content_delta": self._raw_delta,
-            "exec_command_begin": self._exec_begin,
-            "exec_command_output_delta": self._exec_output,
-            "exec_command_end": self._exec_end,
-            "terminal_interaction": self._terminal,
-            "patch_apply_begin": self._patch_begin,
-            "patch_apply_end": self._patch_end,
-            "mcp_tool_call_begin": self._mcp_begin,
-            "mcp_tool_call_end": self._mcp_end,
             "mcp_startup_update": self._mcp_status,
             "mcp_startup_complete": self._mcp_status,
-            "web_search_begin": self._search_begin,
-            "web_search_end": self._search_end,
-            "view_image_tool_call": self._image,
-            "dynamic_tool_call_request": self._dynamic_begin,
-            "dynamic_tool_call_response": self._dynamic_end,
-            "entered_review_mode": self._review,
-            "exited_review_mode": self._review,
             "plan_update": self._plan_update,
             "plan_delta": self._plan_delta,
             "item_completed/Plan": self._plan_end,
             "turn_diff": self._diff,
-            **{f"collab_{what}_begin": self._collab_begin for what in _COLLAB},
-            **{f"collab_{what}_end": self._collab_end for what in _COLLAB},
         }
         if asks:
             self.table |= {
@@ -154,17 +106,6 @@ class EventMsgs:
         own = msg.get("turn_id")
         handler(thread, own if isinstance(own, str) else turn if isinstance(turn, str) else "", msg)
         return True
-
-    def _state(self, thread: Thread, turn: str) -> TurnState | None:
-        state = thread.open.get(turn) or thread.only()
-        return state or self.conversation.turn(thread, turn)
-
-    def _within(self, thread: Thread, turn: str, msg: Msg) -> TurnState | None:
-        """Return the turn that the event is of; None, with a warning, where it has ended."""
-        state = self._state(thread, turn)
-        if state is None:
-            self.conversation.warn(f"{kind_of(msg)} came after its turn had ended", thread=thread)
-        return state
 
     # Session, thread, turn
 
@@ -207,7 +148,7 @@ class EventMsgs:
         self.ledger.emit(ev.ThreadMetadataUpdated, payload, thread=thread.id, refs=thread.refs)
 
     def _compacted(self, thread: Thread, _turn: str, msg: Msg) -> None:
-        payload = pl.ThreadStateChangedPayload("compacted", _without_type(msg) or UNSET)
+        payload = pl.ThreadStateChangedPayload("compacted", without_type(msg) or UNSET)
         self.ledger.emit(ev.ThreadStateChanged, payload, thread=thread.id, refs=thread.refs)
 
     def _task_started(self, thread: Thread, turn: str, _msg: Msg) -> None:
@@ -238,8 +179,7 @@ class EventMsgs:
     def _clear(self, state: TurnState) -> None:
         for opened in (self._message, self._reasoning):
             opened.pop(state.turn.id, None)
-        for native in state.items:
-            self._decoders.pop(native, None)
+        self._tools.clear(state)
 
     def _diff(self, thread: Thread, turn: str, msg: Msg) -> None:
         if state := self._within(thread, turn, msg):
@@ -253,10 +193,6 @@ class EventMsgs:
             if odd:
                 self.conversation.warn(odd, state=state)
 
-    def _emit(self, state: TurnState, kind: type[ev.EventBase], payload: pl.Payload) -> None:
-        turn = state.turn
-        self.ledger.emit(kind, payload, thread=turn.thread, turn=turn.id, refs=turn.refs)
-
     def _token_count(self, thread: Thread, _turn: str, msg: Msg) -> None:
         info, limits = msg.get("info"), msg.get("rate_limits")
         if isinstance(info, dict):
@@ -269,7 +205,9 @@ class EventMsgs:
                 ev.AccountRateLimitsUpdated, pl.AccountRateLimitsUpdatedPayload(limits)
             )
         if not isinstance(info, dict) and not isinstance(limits, dict):
-            self.conversation.warn("token_count without info: the usage is not known", thread=thread)
+            self.conversation.warn(
+                "token_count without info: the usage is not known", thread=thread
+            )
 
     def _reroute(self, thread: Thread, turn: str, msg: Msg) -> None:
         state = self._state(thread, turn)
@@ -290,13 +228,13 @@ class EventMsgs:
         message = str(msg.get("message", "error"))
         state = thread.open.get(turn) or thread.only()
         if state is not None and state.error:
-            self.conversation.warn(message, _without_type(msg), state=state)
+            self.conversation.warn(message, without_type(msg), state=state)
             return
         if state is not None:
             state.error = message
         self.ledger.emit(
             ev.RuntimeError,
-            pl.RuntimeErrorPayload(message, "unknown", _without_type(msg)),
+            pl.RuntimeErrorPayload(message, "unknown", without_type(msg)),
             thread=thread.id,
             turn=state.turn.id if state else UNSET,
             refs=state.turn.refs if state else thread.refs,
@@ -305,7 +243,7 @@ class EventMsgs:
     def _warning(self, thread: Thread, turn: str, msg: Msg) -> None:
         state = thread.open.get(turn) or thread.only()
         self.conversation.warn(
-            str(msg.get("message", kind_of(msg))), _without_type(msg), state=state, thread=thread
+            str(msg.get("message", kind_of(msg))), without_type(msg), state=state, thread=thread
         )
 
     def _deprecation(self, _thread: Thread, _turn: str, msg: Msg) -> None:
@@ -318,7 +256,7 @@ class EventMsgs:
         )
 
     def _mcp_status(self, _thread: Thread, _turn: str, msg: Msg) -> None:
-        self.ledger.emit(ev.McpStatusUpdated, pl.McpStatusUpdatedPayload(_without_type(msg)))
+        self.ledger.emit(ev.McpStatusUpdated, pl.McpStatusUpdatedPayload(without_type(msg)))
 
     # Messages and reasoning: the core gives them no id, or one on its deltas alone.
 
@@ -353,7 +291,7 @@ class EventMsgs:
         if state := self._within(thread, turn, msg):
             live = self._open_text(state, self._message, "assistant_message", {})
             self._message.pop(state.turn.id, None)
-            item = {"type": "agentMessage", **_without_type(msg), "text": msg.get("message")}
+            item = {"type": "agentMessage", **without_type(msg), "text": msg.get("message")}
             item.pop("message", None)
             self._complete(state, live.item.native, item, msg)
 
@@ -361,7 +299,7 @@ class EventMsgs:
         if state := self._within(thread, turn, msg):
             self._parts += 1
             native = f"user_message {self._parts}"
-            item = {"type": "userMessage", **_without_type(msg), "text": msg.get("message")}
+            item = {"type": "userMessage", **without_type(msg), "text": msg.get("message")}
             item.pop("message", None)
             shown = view(item, ended=False).payload
             self.conversation.start_item(state, native, shown, synthesized=True, own=False)
@@ -374,7 +312,7 @@ class EventMsgs:
                 live,
                 "reasoning_summary_text",
                 str(msg.get("delta", "")),
-                summary=_index(msg.get("summary_index")),
+                summary=index(msg.get("summary_index")),
             )
 
     def _raw_delta(self, thread: Thread, turn: str, msg: Msg) -> None:
@@ -384,13 +322,13 @@ class EventMsgs:
                 live,
                 "reasoning_text",
                 str(msg.get("delta", "")),
-                content=_index(msg.get("content_index")),
+                content=index(msg.get("content_index")),
             )
 
     def _section(self, thread: Thread, turn: str, msg: Msg) -> None:
         if state := self._within(thread, turn, msg):
             live = self._open_text(state, self._reasoning, "reasoning", msg)
-            payload = pl.ItemLifecyclePayload("reasoning", "inProgress", data=_without_type(msg))
+            payload = pl.ItemLifecyclePayload("reasoning", "inProgress", data=without_type(msg))
             self.ledger.update(live.item, payload)
 
     def _reasoning_end(self, thread: Thread, turn: str, msg: Msg) -> None:
@@ -399,129 +337,9 @@ class EventMsgs:
             live = self._open_text(state, self._reasoning, "reasoning", {})
             self._reasoning.pop(state.turn.id, None)
             item = {"type": "reasoning", "text": msg.get("text")}
-            if kind_of(msg) == "agent_reasoning" and live.streams:
+            if kind_of(msg) == "agent_reasoning" and live.parts:
                 item = {"type": "reasoning", "summary": [msg.get("text")]}
             self._complete(state, live.item.native, item, msg)
-
-    # Tools
-
-    def _begin(self, thread: Thread, turn: str, msg: Msg, item: dict[str, Any]) -> None:
-        if state := self._within(thread, turn, msg):
-            native = str(msg.get("call_id", msg.get("callId", "")))
-            shown = view(item, ended=False)
-            live = state.items.get(native)
-            if live is not None:
-                self.ledger.update(live.item, shown.payload)
-            elif native in state.closed:
-                self.conversation.warn(f"{kind_of(msg)} came after its end", state=state)
-            else:
-                self.conversation.start_item(state, native, shown.payload)
-
-    def _end(self, thread: Thread, turn: str, msg: Msg, item: dict[str, Any]) -> None:
-        if state := self._within(thread, turn, msg):
-            self._complete(state, str(msg.get("call_id", msg.get("callId", ""))), item, msg)
-
-    def _complete(self, state: TurnState, native: str, item: dict[str, Any], msg: Msg) -> None:
-        self.conversation.complete_item(state, native, view(item, ended=True), kind_of(msg))
-
-    def _exec_begin(self, thread: Thread, turn: str, msg: Msg) -> None:
-        self._begin(thread, turn, msg, {**_call(msg), "type": "command_execution"})
-
-    def _exec_output(self, thread: Thread, turn: str, msg: Msg) -> None:
-        if state := self._within(thread, turn, msg):
-            native = str(msg.get("call_id", ""))
-            live = self.conversation.item(state, native, "command_execution", kind_of(msg))
-            if live is not None:
-                self.conversation.delta(live, "command_output", self._chunk(native, msg))
-
-    def _chunk(self, native: str, msg: Msg) -> str:
-        """Output as bytes: base64 now, an array of numbers in old releases, text in none."""
-        chunk = msg.get("chunk")
-        try:
-            raw = bytes(chunk) if isinstance(chunk, list) else base64.b64decode(str(chunk))
-        except (ValueError, TypeError):
-            return str(chunk)
-        # A character may be split over two chunks of one stream.
-        key = f"{native} {msg.get('stream', '')}"
-        decoder = self._decoders.get(key)
-        if decoder is None:
-            decoder = self._decoders[key] = codecs.getincrementaldecoder("utf-8")("replace")
-        return decoder.decode(raw)
-
-    def _exec_end(self, thread: Thread, turn: str, msg: Msg) -> None:
-        native = str(msg.get("call_id", ""))
-        for key in [k for k in self._decoders if k.startswith(f"{native} ")]:
-            del self._decoders[key]
-        item = {**_call(msg), "type": "command_execution"}
-        if "aggregated_output" not in item:
-            output = [item.get(k) for k in ("stdout", "stderr")]
-            item["aggregated_output"] = "".join(o for o in output if isinstance(o, str))
-        self._end(thread, turn, msg, item)
-
-    def _terminal(self, thread: Thread, turn: str, msg: Msg) -> None:
-        if state := self._within(thread, turn, msg):
-            native = str(msg.get("call_id", ""))
-            live = self.conversation.item(state, native, "command_execution", kind_of(msg))
-            if live is not None:
-                payload = pl.ItemLifecyclePayload(
-                    "command_execution", "inProgress", live.item.title, data=_without_type(msg)
-                )
-                self.ledger.update(live.item, payload)
-
-    def _patch_begin(self, thread: Thread, turn: str, msg: Msg) -> None:
-        self._begin(thread, turn, msg, _patch(msg))
-
-    def _patch_end(self, thread: Thread, turn: str, msg: Msg) -> None:
-        item = _patch(msg)
-        if "status" not in item and msg.get("success") is False:
-            item["status"] = "failed"
-        self._end(thread, turn, msg, item)
-
-    def _mcp_begin(self, thread: Thread, turn: str, msg: Msg) -> None:
-        self._begin(thread, turn, msg, _mcp(msg))
-
-    def _mcp_end(self, thread: Thread, turn: str, msg: Msg) -> None:
-        item = _mcp(msg)
-        result = msg.get("result")
-        if isinstance(result, dict) and "Err" in result:
-            item |= {"status": "failed", "error": {"message": str(result["Err"])}, "result": None}
-        elif isinstance(result, dict) and "Ok" in result:
-            item["result"] = result["Ok"]
-            if isinstance(result["Ok"], dict) and result["Ok"].get("is_error") is True:
-                item["status"] = "failed"
-        self._end(thread, turn, msg, item)
-
-    def _search_begin(self, thread: Thread, turn: str, msg: Msg) -> None:
-        self._begin(thread, turn, msg, {**_call(msg), "type": "web_search"})
-
-    def _search_end(self, thread: Thread, turn: str, msg: Msg) -> None:
-        self._end(thread, turn, msg, {**_call(msg), "type": "web_search"})
-
-    def _image(self, thread: Thread, turn: str, msg: Msg) -> None:
-        self._end(thread, turn, msg, {**_call(msg), "type": "image_view"})
-
-    def _dynamic_begin(self, thread: Thread, turn: str, msg: Msg) -> None:
-        self._begin(thread, turn, msg, {**_call(msg), "type": "dynamic_tool_call"})
-
-    def _dynamic_end(self, thread: Thread, turn: str, msg: Msg) -> None:
-        self._end(thread, turn, msg, {**_call(msg), "type": "dynamic_tool_call"})
-
-    def _collab_begin(self, thread: Thread, turn: str, msg: Msg) -> None:
-        self._begin(thread, turn, msg, _collab(msg))
-
-    def _collab_end(self, thread: Thread, turn: str, msg: Msg) -> None:
-        self._end(thread, turn, msg, _collab(msg))
-
-    def _review(self, thread: Thread, turn: str, msg: Msg) -> None:
-        if state := self._within(thread, turn, msg):
-            self._parts += 1
-            kind = kind_of(msg)
-            type_ = "enteredReviewMode" if kind == "entered_review_mode" else "exitedReviewMode"
-            item = {**_without_type(msg), "type": type_}
-            native = f"{type_} {self._parts}"
-            shown = view(item, ended=False).payload
-            self.conversation.start_item(state, native, shown, synthesized=True, own=False)
-            self._complete(state, native, item, msg)
 
     def _plan_delta(self, thread: Thread, turn: str, msg: Msg) -> None:
         if state := self._within(thread, turn, msg):
@@ -546,7 +364,7 @@ class EventMsgs:
                 state.turn,
                 native,
                 pl.RequestOpenedPayload(
-                    type_, detail if isinstance(detail, str) else UNSET, _without_type(msg)
+                    type_, detail if isinstance(detail, str) else UNSET, without_type(msg)
                 ),
                 state.turn.refs,
                 live.item if live else None,
@@ -571,56 +389,3 @@ class EventMsgs:
 
     def _unknown_request(self, thread: Thread, turn: str, msg: Msg) -> None:
         self._ask(thread, turn, msg, "unknown", kind_of(msg))
-
-
-_COLLAB: Final = ("agent_spawn", "agent_interaction", "waiting", "close", "resume")
-
-
-def _without_type(msg: Msg) -> dict[str, Any]:
-    return {k: v for k, v in msg.items() if k != "type"}
-
-
-def _call(msg: Msg) -> dict[str, Any]:
-    apart = {"type", "call_id", "callId", "turn_id", "turnId"}
-    return {k: v for k, v in msg.items() if k not in apart}
-
-
-def _patch(msg: Msg) -> dict[str, Any]:
-    """`changes` is an object by path here, each value `{add|delete|update: {...}}`."""
-    item = {**_call(msg), "type": "file_change"}
-    changes = item.get("changes")
-    if isinstance(changes, dict):
-        item["changes"] = [_file(path, change) for path, change in changes.items()]
-    return item
-
-
-def _file(path: str, change: Any) -> dict[str, Any]:
-    if not isinstance(change, dict):
-        return {"path": path}
-    if isinstance(change.get("type"), str):
-        return {"path": path, "kind": change["type"], **{k: v for k, v in change.items() if k != "type"}}
-    kind = next(iter(change), "")
-    inner = change.get(kind)
-    return {"path": path, "kind": kind, **(inner if isinstance(inner, dict) else {})}
-
-
-def _mcp(msg: Msg) -> dict[str, Any]:
-    item = {**_call(msg), "type": "mcp_tool_call"}
-    invocation = item.pop("invocation", None)
-    return {**item, **invocation} if isinstance(invocation, dict) else item
-
-
-def _collab(msg: Msg) -> dict[str, Any]:
-    tool = kind_of(msg).removeprefix("collab_").removesuffix("_begin").removesuffix("_end")
-    item = {**_call(msg), "type": "collab_tool_call", "tool": tool}
-    for old, new in (("receiver_thread_id", "receiverThreadId"), ("new_thread_id", "newThreadId")):
-        if old in item:
-            item[new] = item.pop(old)
-    # The status is the sub-agent's, not the call's.
-    if "status" in item:
-        item["agentStatus"] = item.pop("status")
-    return item
-
-
-def _index(value: Any) -> int | UnsetType:
-    return value if isinstance(value, int) and value >= 0 else UNSET

@@ -15,6 +15,8 @@ from harness.canonical.names import CanonicalItemType, ItemStatus
 
 Item = Mapping[str, Any]
 Data = dict[str, Any]
+Words = tuple[str | UnsetType, str | UnsetType]
+"""Title and detail."""
 
 TYPES: Final[dict[str, CanonicalItemType]] = {
     "userMessage": "user_message",
@@ -94,37 +96,36 @@ def view(item: Item, *, ended: bool) -> View:
     data: Data = {
         _RENAMED.get(k, k): v for k, v in item.items() if k not in _APART and v is not None
     }
-    status: ItemStatus | UnsetType = "completed" if ended else "inProgress"
-    said = item.get("status")
-    if isinstance(said, str) and native != "imageGeneration":
-        status = STATUSES.get(said, UNSET)
-        if status is UNSET:
-            odd = odd or f"item status {said} is not known"
-            data["status"] = said
-        elif said == "interrupted" or (ended and status == "inProgress"):
-            data["status"] = said
-            status = status if said == "interrupted" else UNSET
-    shape = _SHAPES.get(native)
-    if shape is None:
-        title, detail = native or UNSET, UNSET
-        if type_ == "unknown":
-            detail = f"native item type {native}" if native else UNSET
+    status, kept = _status(item.get("status"), native, ended=ended)
+    if kept:
+        data["status"] = kept
+        odd = odd or ("" if kept in STATUSES else f"item status {kept} is not known")
+    words: Words
+    if native in _SHAPES:
+        words = _SHAPES[native](data)
     else:
-        title, detail = shape(data)
+        words = (native, f"native item type {native}") if native else (UNSET, UNSET)
     if status == "completed" and _failed(data):
         status = "failed"
-    return View(
-        native, type_, pl.ItemLifecyclePayload(type_, status, title, detail, data or UNSET), odd
-    )
+    payload = pl.ItemLifecyclePayload(type_, status, *words, data or UNSET)
+    return View(native, type_, payload, odd)
+
+
+def _status(said: Any, native: str, *, ended: bool) -> tuple[ItemStatus | UnsetType, str]:
+    """Return the canonical status, and the native one where that does not tell all."""
+    if not isinstance(said, str) or native == "imageGeneration":
+        return ("completed" if ended else "inProgress"), ""
+    status = STATUSES.get(said, UNSET)
+    if status is UNSET or said == "interrupted":
+        return status, said
+    # An item that has ended is not in progress: its outcome is not known.
+    return (UNSET, said) if ended and status == "inProgress" else (status, "")
 
 
 def _failed(data: Data) -> bool:
     """A command that exits with another code than 0 has failed, whatever its status says."""
     code = data.get("exitCode")
     return (isinstance(code, int) and code != 0) or data.get("success") is False
-
-
-Words = tuple[str | UnsetType, str | UnsetType]
 
 
 def _text(_data: Data) -> Words:

@@ -5,6 +5,7 @@ everything is found by its thread and its turn. What has ended never opens again
 late is a `runtime.warning`.
 """
 
+from collections import defaultdict
 from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
@@ -32,13 +33,13 @@ _ENDED: Final = 1024
 class Live:
     """An open item, with all that its deltas need at hand."""
 
-    __slots__ = ("item", "item_id", "refs", "state", "streams", "thread", "thread_id", "turn",
+    __slots__ = ("item", "item_id", "parts", "refs", "state", "thread", "thread_id", "turn",
                  "turn_id")  # fmt: skip
 
     def __init__(self, item: Item, state: "TurnState") -> None:
         self.item = item
         self.state = state
-        self.streams: dict[str, list[str]] = {}
+        self.parts: defaultdict[str, list[str]] = defaultdict(list)
         self.thread = state.thread.native
         self.turn = state.native
         self.thread_id = state.turn.thread
@@ -143,9 +144,7 @@ class Conversation:
         """Open a turn with its `turn.started`; its model is the thread's where none is given."""
         refs: ProviderRefs | UnsetType = thread.refs
         if native.strip():
-            refs = ProviderRefs(
-                providerThreadId=thread.native or UNSET, providerTurnId=native
-            )
+            refs = ProviderRefs(providerThreadId=thread.native or UNSET, providerTurnId=native)
         if payload is None:
             payload = pl.TurnStartedPayload(
                 thread.next[0] or thread.model or UNSET, thread.next[1] or thread.effort or UNSET
@@ -205,9 +204,7 @@ class Conversation:
             providerTurnId=state.native if state.native.strip() else UNSET,
             providerItemId=native if own and native.strip() else UNSET,
         )
-        item = self.ledger.start_item(
-            state.turn, native, payload, refs, synthesized=synthesized
-        )
+        item = self.ledger.start_item(state.turn, native, payload, refs, synthesized=synthesized)
         live = Live(item, state)
         state.items[native] = self.fast[native] = live
         return live
@@ -246,7 +243,7 @@ class Conversation:
             )
         if view.odd:
             self.warn(view.odd, view.payload.data, state=state)
-        if live.streams:
+        if live.parts:
             self._hold_text(live, view.payload.data)
         del state.items[native]
         if self.fast.get(native) is live:
@@ -258,7 +255,9 @@ class Conversation:
         """Set a final text apart that is not what was streamed, with a warning: DECISIONS.md 11."""
         if not isinstance(data, dict):
             return
-        for stream, parts in live.streams.items():
+        for stream, parts in live.parts.items():
+            if stream not in FINAL:
+                continue
             field, apart = FINAL[stream]
             final = data.get(field)
             if isinstance(final, str) and final != (joined := "".join(parts)):
@@ -278,8 +277,7 @@ class Conversation:
         summary: int | UnsetType = UNSET,
     ) -> None:
         """Emit a `content.delta`."""
-        if stream in FINAL:
-            live.streams.setdefault(stream, []).append(text)
+        live.parts[stream].append(text)
         self.ledger.emit(
             ev.ContentDelta,
             pl.ContentDeltaPayload(stream, text, content, summary),

@@ -78,7 +78,7 @@ class Ledger:
     """The events of one conversation, as its normalizer makes them.
 
     For each frame: `cause(frame, source, ...)`, then `emit` and the methods that open and
-    close, then `take()` for the events.
+    close, then `take()` for the events. `count` is the number of the last event.
     """
 
     def __init__(self, header: Header) -> None:
@@ -88,7 +88,7 @@ class Ledger:
         self.raw: Raw | UnsetType = UNSET
         self.created = self.clock.iso(0)
         self._out: list[EventBase] = []
-        self._events = 0
+        self.count = 0
         self._minted: dict[str, int] = {}
 
     def mint(self, prefix: str) -> str:
@@ -121,13 +121,13 @@ class Ledger:
         synthesized: bool = False,
     ) -> None:
         """Append one event, caused by the frame last named by `cause`."""
-        self._events += 1
+        self.count += 1
         raw = self.raw
         if synthesized and raw is not UNSET:
             raw = Raw(raw.source, raw.payload, raw.method, SYNTHESIZED)
         self._out.append(
             kind(
-                f"evt-{self._events}",
+                f"evt-{self.count}",
                 self.provider,
                 self.session,
                 self.created,
@@ -139,34 +139,6 @@ class Ledger:
                 request,
                 refs,
             )
-        )
-
-    def stream(  # noqa: PLR0913 - the envelope's fields
-        self,
-        at: int,
-        payload: pl.ContentDeltaPayload,
-        raw: Raw,
-        thread: str | UnsetType,
-        turn: str | UnsetType,
-        item: str | UnsetType,
-        refs: ProviderRefs | UnsetType,
-    ) -> EventBase:
-        """Return a `content.delta`: `cause` and `emit` in one, for what comes most."""
-        number = self._events = self._events + 1
-        self.raw = raw
-        self.created = created = self.clock.iso(at)
-        return ev.ContentDelta(
-            f"evt-{number}",
-            self.provider,
-            self.session,
-            created,
-            payload,
-            raw,
-            thread,
-            turn,
-            item,
-            UNSET,
-            refs,
         )
 
     def take(self) -> list[EventBase]:

@@ -11,6 +11,7 @@ from msgspec import UNSET
 from harness.canonical import EventBase, Raw
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
+from harness.canonical.names import ContentStreamKind
 from harness.cassette import Frame, Header
 from harness.surfaces import lenient
 from harness.surfaces.codex_app_server.families import LEGACY_PREFIX, Families, legacy_parts
@@ -26,10 +27,37 @@ from harness.surfaces.codex_app_server.threads import STREAMS, ThreadHandlers
 from harness.surfaces.codex_eventmsg import IGNORED as IGNORED_EVENTS
 from harness.surfaces.codex_eventmsg import EventMsgs, kind_of
 from harness.surfaces.codex_process import exited
-from harness.surfaces.codex_state import FINAL, Conversation
+from harness.surfaces.codex_state import Conversation
 from harness.surfaces.ledger import Ledger
 
 Message = dict[str, Any]
+
+
+def _content_index(stream: ContentStreamKind, delta: str, params: Message) -> pl.Payload:
+    return pl.ContentDeltaPayload(stream, delta, _index(params["contentIndex"]))
+
+
+def _summary_index(stream: ContentStreamKind, delta: str, params: Message) -> pl.Payload:
+    return pl.ContentDeltaPayload(stream, delta, UNSET, _index(params["summaryIndex"]))
+
+
+def _index(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError("an index is a count")
+    return value
+
+
+Short = tuple[str, ContentStreamKind, Callable[[ContentStreamKind, str, Message], Any] | None]
+
+_SHORT: Final[dict[str, Short]] = {
+    method: (
+        method,
+        stream,
+        _content_index if content else _summary_index if summary else None,
+    )
+    for method, (stream, _, content, summary) in STREAMS.items()
+}
+"""Delta method to itself, its stream kind, and what makes a payload with an index."""
 
 QUESTIONS: Final = frozenset(
     {
@@ -59,6 +87,7 @@ class Normalizer:
             "serverRequest/resolved": lambda _method, params: self.requests.resolved(params),
         }
         self._fast = conversation.fast
+        self._iso = ledger.clock.iso
         self._last: Frame | None = None
         self._errors = ""
 
@@ -66,25 +95,50 @@ class Normalizer:
         """Return the events that this frame causes."""
         self._last = frame
         data = frame.data
-        if frame.channel == "stdout":
-            if type(data) is dict:
-                method = data.get("method")
-                if method in STREAMS and (event := self._delta(frame, method, data)) is not None:
-                    return (event,)
-                self._message(frame, data, "")
-            else:
+        channel = frame.channel
+        if channel == "stdout":
+            if type(data) is not dict:
                 self._line(frame)
-        elif frame.channel == "stdin":
-            if type(data) is dict:
-                self._client(frame, data)
-            else:
-                self._line(frame)
-        elif frame.channel == "exit":
-            self._exit(frame)
-        elif frame.channel == "stderr":
-            self._errors = str(frame.content)
-        elif frame.channel == "start":
-            self.requests.new_process()
+                return self.ledger.take()
+            # The short way: a delta of an open item, which is most of what comes. Calls would
+            # double its cost.
+            try:
+                method, stream, index = _SHORT[data["method"]]
+                params = data["params"]
+                live = self._fast[params["itemId"]]
+                delta = params["delta"]
+                if (
+                    live.turn == params["turnId"]
+                    and live.thread == params["threadId"]
+                    and type(delta) is str
+                ):
+                    ledger = self.ledger
+                    if index is None:
+                        payload = pl.ContentDeltaPayload(stream, delta)
+                    else:
+                        payload = index(stream, delta, params)
+                    live.parts[stream].append(delta)
+                    ledger.count = number = ledger.count + 1
+                    return [
+                        ev.ContentDelta(
+                            f"evt-{number}",
+                            "codex",
+                            ledger.session,
+                            self._iso(frame.at),
+                            payload,
+                            Raw("codex.app-server.notification", data, method),
+                            live.thread_id,
+                            live.turn_id,
+                            live.item_id,
+                            UNSET,
+                            live.refs,
+                        )
+                    ]
+            except (KeyError, TypeError):
+                pass
+            self._message(frame, data)
+        else:
+            self._beside(frame)
         return self.ledger.take()
 
     def close(self) -> Iterable[EventBase]:
@@ -94,49 +148,26 @@ class Normalizer:
         self._close_all()
         return self.ledger.take()
 
-    def _delta(self, frame: Frame, method: str, data: Message) -> EventBase | None:
-        """The short way: a delta of an open item. None where it is anything else."""
-        try:
-            params = data["params"]
-            live = self._fast[params["itemId"]]
-            delta = params["delta"]
-            if (
-                live.turn != params["turnId"]
-                or live.thread != params["threadId"]
-                or type(delta) is not str
-            ):
-                return None
-            stream, _, content, summary = STREAMS[method]
-            if stream == "assistant_text" or stream == "command_output":
-                payload = pl.ContentDeltaPayload(stream, delta)
+    def _beside(self, frame: Frame) -> None:
+        """What does not come on the agent's stdout."""
+        if frame.channel == "stdin":
+            if type(frame.data) is dict:
+                self._client(frame, frame.data)
             else:
-                at, section = params.get(content, UNSET), params.get(summary, UNSET)
-                if not _is_index(at) or not _is_index(section):
-                    return None
-                payload = pl.ContentDeltaPayload(stream, delta, at, section)
-        except (KeyError, TypeError):
-            return None
-        if stream in FINAL:
-            try:
-                live.streams[stream].append(delta)
-            except KeyError:
-                live.streams[stream] = [delta]
-        return self.ledger.stream(
-            frame.at,
-            payload,
-            Raw("codex.app-server.notification", data, method),
-            live.thread_id,
-            live.turn_id,
-            live.item_id,
-            live.refs,
-        )
+                self._line(frame)
+        elif frame.channel == "exit":
+            self._exit(frame)
+        elif frame.channel == "stderr":
+            self._errors = str(frame.content)
+        elif frame.channel == "start":
+            self.requests.new_process()
 
     def _line(self, frame: Frame) -> None:
         """A line that is not plainly a message: what is in it is handled, and what was odd told."""
         reading = lenient.read(frame)
         for message in reading.messages:
             if frame.channel == "stdout":
-                self._message(frame, message, reading.flaw)
+                self._message(frame, message)
             else:
                 self._client(frame, message)
         if not reading.messages:
@@ -146,7 +177,7 @@ class Normalizer:
         elif reading.flaw:
             self.conversation.warn(reading.flaw)
 
-    def _message(self, frame: Frame, message: Message, _flaw: str) -> None:
+    def _message(self, frame: Frame, message: Message) -> None:
         method = message.get("method")
         if not isinstance(method, str):
             if "id" in message and ("result" in message or "error" in message):
@@ -182,9 +213,7 @@ class Normalizer:
             return
         if type(params) is not dict:
             params = {}
-        if params.get("threadId") not in self.families.v2 and self.families.repeats(
-            method, params
-        ):
+        if params.get("threadId") not in self.families.v2 and self.families.repeats(method, params):
             self.conversation.warn(f"{method} tells what codex/event told before")
             return
         if method == "thread/started":
@@ -228,9 +257,9 @@ class Normalizer:
 
     def _response(self, message: Message) -> None:
         result = message.get("result")
-        if isinstance(result, dict) and isinstance(result.get("thread"), dict):
-            if self.requests.awaited(message["id"]) in OPENS_THREAD:
-                self.families.prefer_v2(result["thread"].get("id"))
+        thread = result.get("thread") if isinstance(result, dict) else None
+        if isinstance(thread, dict) and self.requests.awaited(message["id"]) in OPENS_THREAD:
+            self.families.prefer_v2(thread.get("id"))
         self.requests.answered(message)
 
     def _exit(self, frame: Frame) -> None:
@@ -255,10 +284,6 @@ def _source(frame: Frame) -> Any:
     if type(frame.data) is not dict:
         return "process.stdout"
     return "codex.app-server.notification" if frame.dir == "in" else "codex.app-server.request"
-
-
-def _is_index(value: Any) -> bool:
-    return value is UNSET or (type(value) is int and value >= 0)
 
 
 def kinds_of(normalizer: Normalizer) -> tuple[set[str], set[str]]:

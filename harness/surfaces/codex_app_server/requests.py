@@ -209,7 +209,9 @@ class RequestHandlers:
         question = self._open.get(key(id_))
         if question is None or not question.request.open:
             self._open.pop(key(id_), None)
-            why = "was resolved before" if key(id_) in self._resolved or question else "was not seen"
+            why = (
+                "was resolved before" if key(id_) in self._resolved or question else "was not seen"
+            )
             self.conversation.warn(f"an answer to a request that {why}", message)
             return
         if "error" in message:
@@ -296,7 +298,7 @@ def _detail(method: str, params: Message) -> str | UnsetType:
 
 
 def _decision(result: Any) -> str | UnsetType:
-    """A decision is a word, or an object whose one key is the word; an elicitation's is `action`."""
+    """A decision is a word, or an object whose key is the word; an elicitation's is `action`."""
     if not isinstance(result, dict):
         return UNSET
     decision = result.get("decision", result.get("action"))

@@ -92,7 +92,9 @@ class TelemetryHandlers:
 
     def _login(self, _method: str, params: Params) -> None:
         said = "login succeeded" if params.get("success") is True else "login failed"
-        payload = pl.AuthStatusPayload(False, [said], _text(params.get("error")))
+        payload = pl.AuthStatusPayload(
+            isAuthenticating=False, output=[said], error=_text(params.get("error"))
+        )
         self._emit(ev.AuthStatus, payload, params)
 
     def _gateway(self, _method: str, params: Params) -> None:

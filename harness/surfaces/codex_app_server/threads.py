@@ -245,7 +245,8 @@ class ThreadHandlers:
         self.conversation.end_turn(
             state,
             pl.TurnCompletedPayload(
-                ended, errorMessage=(message or state.error or UNSET) if ended == "failed" else UNSET
+                ended,
+                errorMessage=(message or state.error or UNSET) if ended == "failed" else UNSET,
             ),
         )
 

@@ -292,7 +292,9 @@ class Normalizer:
     def _plan(self, state: TurnState, item: Message) -> None:
         """Each snapshot replaces the plan; a step is done or not, `exec` knows nothing between."""
         steps = [
-            pl.PlanStep(str(s.get("text", "")), "completed" if s.get("completed") is True else "pending")
+            pl.PlanStep(
+                str(s.get("text", "")), "completed" if s.get("completed") is True else "pending"
+            )
             for s in item.get("items") or []
         ]
         turn = state.turn
