@@ -106,7 +106,7 @@ def test_approvals(what: str, name: str, decision: str) -> None:
     ("name", "end"),
     [
         ("interrupt-text", Hold(line=7)),
-        ("disconnect", Disconnect(line=7)),
+        ("disconnect", Disconnect(line=9)),
         ("model-error", Fail(500, "The server had an error", None, None, line=6)),
         ("rate-limited", Fail(429, "Rate limit reached", 1, None, line=6)),
     ],
