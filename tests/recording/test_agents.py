@@ -79,11 +79,13 @@ def test_one_that_never_tells_its_version(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_it_is_asked_in_a_home_of_its_own_and_once(tmp_path: Path) -> None:
     path = tmp_path / "agent"
-    path.write_text(f'#!/bin/sh\necho asked >>{tmp_path}/log; touch "$HOME/x"; echo 2.0.0-rc.1\n')
+    path.write_text(f'#!/bin/sh\necho "$HOME" >>{tmp_path}/log; touch "$HOME/x"; echo 2.0.0-rc.1\n')
     path.chmod(0o755)
     for _ in range(2):
         assert find_agent(FakeSurface(), str(path)).version == "2.0.0-rc.1"
-    assert (tmp_path / "log").read_text() == "asked\n"
+    (home,) = (tmp_path / "log").read_text().splitlines()
+    assert Path(home).name.startswith("harness-")
+    assert not Path(home).exists()
     path.write_text("#!/bin/sh\necho 2.0.1\n")  # an update is seen
     assert find_agent(FakeSurface(), str(path)).version == "2.0.1"
 

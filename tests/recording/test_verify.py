@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from harness.cassette import CassetteWriter
@@ -27,7 +28,8 @@ def room(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def write(path: Path, *frames: dict[str, Any], late: int = 0) -> Path:
-    with CassetteWriter(path, header()) as writer:
+    head = msgspec.structs.replace(header(), recorded=f"2026-01-01T00:00:0{late}Z")
+    with CassetteWriter(path, head) as writer:
         for number, data in enumerate(frames):
             writer.frame(number + late, "in", "stdout", "data", data)
         writer.finish(complete=True, exit_code=0)
