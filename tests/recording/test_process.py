@@ -190,12 +190,12 @@ def test_a_signal_reaches_the_whole_group(tmp_path: Path) -> None:
 
     body = """
         import os, signal, sys
+        signal.signal(signal.SIGINT, lambda *_: None)
         child = os.fork()
         if child == 0:
             signal.signal(signal.SIGINT, lambda *_: (os.write(1, b'["child"]\\n'), os._exit(0)))
             os.write(1, b'["ready"]\\n')
             signal.pause()
-        signal.signal(signal.SIGINT, lambda *_: None)
         os.waitpid(child, 0)
         os.write(1, b'{"bye":true}\\n')
         """
