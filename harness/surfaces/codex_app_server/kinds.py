@@ -23,7 +23,7 @@ class Questions:
 
     def __init__(self) -> None:
         self.open: dict[Any, tuple[str, Any, Any]] = {}
-        self.resolved: dict[Any, None] = {}
+        self.resolved: dict[Any, str] = {}
 
     def ask(self, id_: Any, method: str, params: Any) -> None:
         """The agent asks; it may be answered, or its turn may end first."""
@@ -38,7 +38,7 @@ class Questions:
         entry = self.open.pop(name, None)
         if entry is None:
             return ""
-        self.resolved[name] = None
+        self.resolved[name] = entry[0]
         if len(self.resolved) > _RESOLVED:
             del self.resolved[next(iter(self.resolved))]
         return entry[0]
@@ -48,12 +48,11 @@ class Questions:
         if turn is not None:
             of_turn = [k for k, v in self.open.items() if v[1] == thread and v[2] == turn]
             for name in of_turn:
-                del self.open[name]
-                self.resolved[name] = None
+                self.resolved[name] = self.open.pop(name)[0]
 
-    def is_resolved(self, id_: Any) -> bool:
-        """Whether a request with that id was asked and is resolved already."""
-        return key(id_) in self.resolved
+    def was(self, id_: Any) -> str:
+        """Return the method of a request that was asked and is resolved already, or ""."""
+        return self.resolved.get(key(id_), "")
 
 
 class Kinds:
@@ -116,7 +115,7 @@ class Kinds:
             self._families.prefer_v2(thread.get("id") if isinstance(thread, dict) else None)
         elif method == "serverRequest/resolved":
             id_ = params.get("requestId")
-            if not self._questions.close(id_) and self._questions.is_resolved(id_):
+            if not self._questions.close(id_) and self._questions.was(id_):
                 return REPEATED_RESOLUTION
         return method
 
@@ -132,7 +131,7 @@ class Kinds:
 
     def _response(self, channel: str, message: dict[str, Any]) -> str:
         if channel == "stdin":
-            method = self._questions.close(message["id"])
+            method = self._questions.close(message["id"]) or self._questions.was(message["id"])
             return f"client-response {method or 'unknown'}"
         method = self._asked.pop(key(message["id"]), "unknown")
         if "error" in message:

@@ -264,9 +264,13 @@ class ThreadHandlers:
         error = params.get("error")
         message = _message(error) or str(params.get("message", "error"))
         thread = self.conversation.thread(params.get("threadId"))
-        state = self.conversation.known(thread, params.get("turnId"))
+        turn = params.get("turnId")
+        named = isinstance(turn, str)
+        state = self.conversation.turn(thread, turn) if named else None
         detail = {k: v for k, v in params.items() if k not in {"threadId", "turnId"}}
-        if params.get("willRetry") is not False or (state is not None and state.error):
+        # One failure is told once; what comes for a turn that is over is no failure of it.
+        told = state.error if state is not None else named
+        if params.get("willRetry") is not False or told:
             self.conversation.warn(message, detail, state=state, thread=thread)
             return
         if state is not None:

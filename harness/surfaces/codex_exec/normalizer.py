@@ -20,7 +20,7 @@ from harness.surfaces.codex_eventmsg import EventMsgs, kind_of
 from harness.surfaces.codex_exec.kinds import ITEM_EVENTS, PREFIX, generation
 from harness.surfaces.codex_items import view
 from harness.surfaces.codex_process import exited
-from harness.surfaces.codex_state import Conversation, Thread, TurnState
+from harness.surfaces.codex_state import Conversation, TurnState
 from harness.surfaces.ledger import Ledger
 
 Message = dict[str, Any]
@@ -59,7 +59,7 @@ class Normalizer:
             "error": self._error,
             **dict.fromkeys(ITEM_EVENTS, self._item),
         }
-        self._thread = Thread("", UNSET)
+        self._thread = conversation.thread("")
         self._turn: TurnState | None = None
         self._turns = 0
         self._ended = False
@@ -155,7 +155,7 @@ class Normalizer:
         self._begin(pl.SessionStartedPayload(), synthesized=True)
         self.ledger.emit(ev.SessionExited, payload)
         self.conversation.started = False
-        self._thread = Thread("", UNSET)
+        self._thread = self.conversation.thread("")
         self._turn = None
         self._ended = False
         self._errors = ""
