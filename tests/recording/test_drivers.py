@@ -166,6 +166,7 @@ def test_app_server_interrupts_a_command_that_has_said_something() -> None:
     assert feed(driver, output) == [
         Send({"method": "turn/interrupt", "id": 3, "params": interrupt})
     ]
+    assert feed(driver, output) == []  # once
 
 
 @pytest.mark.parametrize("data", [1, None, [], "x", {}, {"id": 99, "result": 1}, {"id": None}])
