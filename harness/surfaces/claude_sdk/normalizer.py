@@ -1,0 +1,316 @@
+"""The reference normalizer of the Claude Agent SDK: EVENTS.md 4.
+
+A table from kind to handler, and one short way for deltas, which are most of what comes.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from harness.canonical import EventBase, Raw
+from harness.canonical import events as ev
+from harness.canonical import payloads as pl
+from harness.cassette import Frame, Header
+from harness.surfaces.claude_sdk.blocks import CALLS, DELTAS, TEXTS, Blocks
+from harness.surfaces.claude_sdk.control import Control
+from harness.surfaces.claude_sdk.lines import read
+from harness.surfaces.claude_sdk.names import CONTROL, Message, name_of, subtype_of
+from harness.surfaces.claude_sdk.results import Results
+from harness.surfaces.claude_sdk.state import State
+from harness.surfaces.claude_sdk.telemetry import Telemetry
+from harness.surfaces.claude_sdk.users import Users
+from harness.surfaces.codex_process import exited
+from harness.surfaces.ledger import Ledger
+
+IGNORED: Final = frozenset(
+    {
+        "stream_event/ping",
+        "stream_event/message_delta",
+        "stream_event/content_block_delta/signature_delta",
+        "system/elicitation_complete",
+        "system/memory_recall",
+        "system/thinking_tokens",
+        "keep_alive",
+        "transcript_mirror",
+        "request mcp_message",
+        "client-response mcp_message",
+    }
+)
+"""Kinds that are passed over: `vocabulary.yaml` says why of each."""
+
+SILENT: Final = frozenset(
+    {
+        "stream_event/message_start",
+        "stream_event/message_stop",
+        "stream_event/content_block_delta/input_json_delta",
+    }
+)
+"""Kinds that are handled, and by themselves give no event."""
+
+RESULTS: Final = frozenset(
+    {
+        "result/success",
+        "result/error_during_execution",
+        "result/error_max_turns",
+        "result/error_max_budget_usd",
+        "result/error_max_structured_output_retries",
+    }
+)
+_START: Final = "stream_event/content_block_start/"
+_SERVER_RESULTS: Final = (
+    "web_search_tool_result",
+    "web_fetch_tool_result",
+    "code_execution_tool_result",
+    "bash_code_execution_tool_result",
+    "text_editor_code_execution_tool_result",
+    "mcp_tool_result",
+)
+
+
+class Normalizer:
+    """See `harness.surfaces.base.Normalizer`."""
+
+    def __init__(self, header: Header) -> None:
+        self.ledger = ledger = Ledger(header)
+        self.state = state = State(ledger)
+        self.users = users = Users(state)
+        self.blocks = blocks = Blocks(state, users)
+        self.control = control = Control(state)
+        self.results = Results(state)
+        self.table: dict[str, Callable[[Message], None]] = {
+            **Telemetry(state).table,
+            **dict.fromkeys(RESULTS, self._result),
+            **{f"{_START}{kind}": blocks.block_start for kind in (*CALLS, *TEXTS)},
+            **{f"{_START}{kind}": blocks.block_start for kind in _SERVER_RESULTS},
+            **{f"stream_event/content_block_delta/{d}": blocks.delta for d in DELTAS},
+            "stream_event/content_block_delta/input_json_delta": blocks.input_delta,
+            "stream_event/content_block_delta/citations_delta": blocks.citation,
+            "stream_event/content_block_stop": blocks.block_stop,
+            "stream_event/message_start": blocks.message_start,
+            "stream_event/message_stop": blocks.message_stop,
+            "assistant": blocks.assistant,
+            "user": users.user,
+            "user/replay": users.user,
+            "control_cancel_request": control.cancel,
+        }
+        self._contexts = blocks.contexts
+        self._iso = ledger.clock.iso
+        self._last: Frame | None = None
+        self._errors = ""
+
+    def feed(self, frame: Frame) -> Iterable[EventBase]:
+        """Return the events that this frame causes."""
+        self._last = frame
+        data = frame.data
+        channel = frame.channel
+        if channel == "stdout":
+            if type(data) is not dict:
+                self._line(frame)
+                return self.ledger.take()
+            # The short way: a delta of an open block, which is most of what comes. Calls would
+            # double its cost.
+            try:
+                event = data["event"]
+                delta = event["delta"]
+                stream, field = DELTAS[delta["type"]]
+                block = self._contexts[data["parent_tool_use_id"]].blocks[event["index"]]
+                text = delta[field]
+                state = self.state
+                turn = state.turn
+                if (
+                    block.stream == stream
+                    and type(text) is str
+                    and data["session_id"] == state.session
+                    and data["type"] == "stream_event"
+                    and event["type"] == "content_block_delta"
+                    and turn is not None
+                ):
+                    ledger = self.ledger
+                    block.parts.append(text)
+                    ledger.count = number = ledger.count + 1
+                    return [
+                        ev.ContentDelta(
+                            f"evt-{number}",
+                            "claude",
+                            ledger.session,
+                            self._iso(frame.at),
+                            pl.ContentDeltaPayload(stream, text),
+                            Raw("claude.sdk.message", data, UNSET, "stream_event"),
+                            turn.thread,
+                            turn.id,
+                            block.item_id,
+                            UNSET,
+                            block.refs,
+                        )
+                    ]
+            except (KeyError, TypeError):
+                pass
+            self._message(frame, data)
+        else:
+            self._beside(frame)
+        return self.ledger.take()
+
+    def close(self) -> Iterable[EventBase]:
+        """Return what the end of the frames causes: whatever is still open is closed."""
+        if self._last is not None:
+            self.ledger.cause(self._last, _source(self._last))
+        self._close_all()
+        return self.ledger.take()
+
+    def _beside(self, frame: Frame) -> None:
+        """What does not come on the agent's stdout."""
+        if frame.channel == "stdin":
+            if type(frame.data) is dict:
+                self._client(frame, frame.data)
+            else:
+                self._line(frame)
+        elif frame.channel == "exit":
+            self._exit(frame)
+        elif frame.channel == "stderr":
+            self._errors = str(frame.content)
+        elif frame.channel == "start":
+            self.control.new_process()
+
+    def _line(self, frame: Frame) -> None:
+        """A line that is not plainly a message: what is in it is handled, and what was odd told."""
+        reading = read(frame)
+        for message in reading.messages:
+            if frame.channel == "stdout":
+                self._message(frame, message)
+            else:
+                self._client(frame, message)
+        if not reading.messages:
+            self._noise(frame)
+        elif reading.flaw:
+            self.state.warn(reading.flaw)
+
+    def _noise(self, frame: Frame) -> None:
+        self.ledger.cause(frame, "process.stdout")
+        who = "the agent" if frame.channel == "stdout" else "the client"
+        self.state.warn(f"{who} sent a line that is not of the protocol")
+
+    def _message(self, frame: Frame, message: Message) -> None:
+        type_ = message.get("type")
+        if type_ in CONTROL or type_ == "control_cancel_request":
+            self._agent_control(frame, message)
+            return
+        kind = name_of(message)
+        if not kind:
+            self._noise(frame)
+            return
+        self.ledger.cause(frame, "claude.sdk.message", UNSET, type_)
+        session = message.get("session_id")
+        if isinstance(session, str):
+            self.state.named(session)
+        self.state.start_session(synthesized=kind != "system/init")
+        handler = self.table.get(kind)
+        if handler is None:
+            if kind in IGNORED:
+                return
+            self.state.warn(f"{kind} is not known")
+            handler = self._nearest(kind)
+        self._guard(handler, message, kind)
+
+    def _nearest(self, kind: str) -> Callable[[Message], None] | None:
+        """Return the handler of a kind's family: a new result still ends its turn."""
+        if kind.startswith("result/"):
+            return self._result
+        return self.blocks.block_start if kind.startswith(_START) else None
+
+    def _result(self, message: Message) -> None:
+        if self.results.result(message):
+            self.blocks.end_turn()
+
+    def _agent_control(self, frame: Frame, message: Message) -> None:
+        subtype = subtype_of(message) if message["type"] == "control_request" else UNSET
+        source: Any = "claude.sdk.permission" if subtype == "can_use_tool" else "claude.sdk.control"
+        self.ledger.cause(frame, source, subtype, message["type"])
+        if message["type"] == "control_response":
+            self._guard(self.control.response, message, "control_response")
+            return
+        self.state.start_session(synthesized=True)
+        if message["type"] == "control_cancel_request":
+            self._guard(self.control.cancel, message, "control_cancel_request")
+        elif f"request {subtype}" in IGNORED:
+            self._guard(self.control.ignored, message, "control_request")
+        else:
+            self._guard(self.control.request, message, "control_request")
+
+    def _client(self, frame: Frame, message: Message) -> None:
+        type_ = message.get("type")
+        if type_ == "user":
+            self.ledger.cause(frame, "claude.sdk.message", UNSET, "user")
+            self._guard(self.users.client_user, message, "the client's user message")
+        elif type_ == "control_request":
+            self.ledger.cause(frame, "claude.sdk.control", subtype_of(message), type_)
+            self._guard(self.control.client_request, message, "the client's control_request")
+            if f"client {subtype_of(message)}" not in CLIENT:
+                self.state.warn(f"the client's control request {subtype_of(message)} is not known")
+        elif type_ == "control_response":
+            self.ledger.cause(frame, "claude.sdk.permission", UNSET, type_)
+            self._guard(self.control.reply, message, "the client's control_response")
+        elif isinstance(type_, str):
+            self.ledger.cause(frame, "claude.sdk.control", UNSET, type_)
+            if f"client {type_}" not in CLIENT:
+                self.state.warn(f"the client's {type_} is not known")
+        else:
+            self._noise(frame)
+
+    def _guard(
+        self, handler: Callable[[Message], None] | None, message: Message, kind: str
+    ) -> None:
+        """Handle a message; one that has not the shape of its kind gives a warning."""
+        if handler is None:
+            return
+        try:
+            handler(message)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            self.state.warn(f"{kind} has not the shape that it should: {error!r}")
+
+    def _exit(self, frame: Frame) -> None:
+        self.ledger.cause(frame, "process.exit")
+        self._close_all()
+        # Why a process failed that said nothing is on its stderr.
+        payload = exited(frame, "" if self.state.started else self._errors)
+        self.state.start_session(synthesized=True)
+        self.state.emit(ev.SessionExited, payload)
+        self.state.started = False
+
+    def _close_all(self) -> None:
+        self.state.end_all()
+        self.blocks.end_turn()
+
+
+def _source(frame: Frame) -> Any:
+    if frame.channel in {"exit", "stderr"}:
+        return f"process.{frame.channel}"
+    return "claude.sdk.message" if type(frame.data) is dict else "process.stdout"
+
+
+_CONTROL_NAMES: Final = (
+    "initialize interrupt set_permission_mode set_model set_max_thinking_tokens mcp_status "
+    "mcp_message mcp_set_servers mcp_reconnect mcp_toggle mcp_call rewind_files stop_task "
+    "apply_flag_settings get_settings get_context_usage get_session_cost get_usage "
+    "get_binary_version file_suggestions cancel_async_message read_file seed_read_state "
+    "register_repo_root reload_plugins reload_skills rename_session set_color background_tasks"
+).split()
+CLIENT: Final = frozenset(
+    {*(f"client {name}" for name in _CONTROL_NAMES), "client control_cancel_request"}
+    | {"client keep_alive", "client update_environment_variables"}
+)
+"""What the client may ask of the agent: its own acts, which give no events."""
+
+
+def kinds_of(normalizer: Normalizer) -> tuple[set[str], set[str]]:
+    """Return the kinds that give events, and those that are passed over: what is handled here."""
+    control = normalizer.control
+    mapped = {*normalizer.table, "client user", "exit", "noise", "client noise"} - SILENT
+    mapped |= {f"request {name}" for name in control.requests}
+    mapped |= {f"client-response {name}" for name in control.requests}
+    mapped |= {f"response {name}" for name in control.responses}
+    mapped |= {f"error {name}" for name in _CONTROL_NAMES}
+    mapped |= {"request unknown", "client-response unknown", "response unknown", "error unknown"}
+    ignored = IGNORED | SILENT | CLIENT | {"start", "stderr"}
+    ignored |= {f"response {name}" for name in _CONTROL_NAMES} - mapped
+    return mapped, set(ignored)
