@@ -7,15 +7,15 @@ whole in an `assistant` message, which comes before or after the block's end.
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
-from harness.canonical.names import CanonicalItemType, ContentStreamKind
+from harness.canonical.names import CanonicalItemType, ContentStreamKind, ItemStatus
 from harness.surfaces.claude_sdk.names import Message
 from harness.surfaces.claude_sdk.state import State, Tool, with_parent
-from harness.surfaces.claude_sdk.users import Users
 from harness.surfaces.claude_sdk.tools import PLAN, item_type, plan_steps
+from harness.surfaces.claude_sdk.users import Users
 from harness.surfaces.ledger import Item
 
 CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
@@ -26,7 +26,7 @@ TEXTS: Final[dict[str, tuple[CanonicalItemType, ContentStreamKind, str]]] = {
 }
 """Block type to its item type, the kind of its stream, and the field with its text."""
 
-DELTAS: Final = {
+DELTAS: Final[dict[str, tuple[ContentStreamKind, str]]] = {
     "text_delta": ("assistant_text", "text"),
     "thinking_delta": ("reasoning_text", "thinking"),
 }
@@ -217,7 +217,9 @@ class Blocks:
             )
             if block is None:
                 data = self._text_data(kind, content, context.parent)
-                self._at_once(TEXTS[kind][0] if kind in TEXTS else "unknown", content, data, context)
+                self._at_once(
+                    TEXTS[kind][0] if kind in TEXTS else "unknown", content, data, context
+                )
                 return
             block.told = True
             data = self._text_data(kind, content, context.parent)
@@ -303,7 +305,7 @@ class Blocks:
         if block.citations:
             data["citations"] = block.citations
         with_parent(data, context.parent)
-        status = UNSET if synthesized else "completed"
+        status: ItemStatus | UnsetType = UNSET if synthesized else "completed"
         payload = pl.ItemLifecyclePayload(block.item.type, status, data=data or UNSET)
         if synthesized:
             payload = msgspec.structs.replace(payload, detail="the message was broken off")
@@ -351,7 +353,7 @@ class Blocks:
             self.state.warn(f"a content block of the type {content['type']!r} is not known")
         start = pl.ItemLifecyclePayload(type_, "inProgress")
         item = self.ledger.start_item(turn, f"block {self.ledger.count}", start, refs)
-        status = "failed" if type_ == "error" else "completed"
+        status: ItemStatus = "failed" if type_ == "error" else "completed"
         self.ledger.complete(
             item, status, pl.ItemLifecyclePayload(type_, status, data=data or UNSET)
         )

@@ -13,6 +13,7 @@ from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.cassette import Frame, Header
 from harness.surfaces.claude_sdk.blocks import CALLS, DELTAS, TEXTS, Blocks
+from harness.surfaces.claude_sdk.client_names import CLIENT, CONTROL_NAMES
 from harness.surfaces.claude_sdk.control import Control
 from harness.surfaces.claude_sdk.lines import read
 from harness.surfaces.claude_sdk.names import CONTROL, Message, name_of, subtype_of
@@ -199,7 +200,7 @@ class Normalizer:
         if not kind:
             self._noise(frame)
             return
-        self.ledger.cause(frame, "claude.sdk.message", UNSET, type_)
+        self.ledger.cause(frame, "claude.sdk.message", UNSET, str(type_))
         session = message.get("session_id")
         if isinstance(session, str):
             self.state.named(session)
@@ -288,20 +289,6 @@ def _source(frame: Frame) -> Any:
     return "claude.sdk.message" if type(frame.data) is dict else "process.stdout"
 
 
-_CONTROL_NAMES: Final = (
-    "initialize interrupt set_permission_mode set_model set_max_thinking_tokens mcp_status "
-    "mcp_message mcp_set_servers mcp_reconnect mcp_toggle mcp_call rewind_files stop_task "
-    "apply_flag_settings get_settings get_context_usage get_session_cost get_usage "
-    "get_binary_version file_suggestions cancel_async_message read_file seed_read_state "
-    "register_repo_root reload_plugins reload_skills rename_session set_color background_tasks"
-).split()
-CLIENT: Final = frozenset(
-    {*(f"client {name}" for name in _CONTROL_NAMES), "client control_cancel_request"}
-    | {"client keep_alive", "client update_environment_variables"}
-)
-"""What the client may ask of the agent: its own acts, which give no events."""
-
-
 def kinds_of(normalizer: Normalizer) -> tuple[set[str], set[str]]:
     """Return the kinds that give events, and those that are passed over: what is handled here."""
     control = normalizer.control
@@ -309,8 +296,8 @@ def kinds_of(normalizer: Normalizer) -> tuple[set[str], set[str]]:
     mapped |= {f"request {name}" for name in control.requests}
     mapped |= {f"client-response {name}" for name in control.requests}
     mapped |= {f"response {name}" for name in control.responses}
-    mapped |= {f"error {name}" for name in _CONTROL_NAMES}
+    mapped |= {f"error {name}" for name in CONTROL_NAMES}
     mapped |= {"request unknown", "client-response unknown", "response unknown", "error unknown"}
     ignored = IGNORED | SILENT | CLIENT | {"start", "stderr"}
-    ignored |= {f"response {name}" for name in _CONTROL_NAMES} - mapped
+    ignored |= {f"response {name}" for name in CONTROL_NAMES} - mapped
     return mapped, set(ignored)

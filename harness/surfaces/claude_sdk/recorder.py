@@ -87,7 +87,7 @@ async def converse(setup: Setup, wire: Wire) -> None:
         return PermissionResultDeny(message=_DECLINED)
 
     options = _options(setup, can_use_tool)
-    transport = WireTransport(wire, _arguments(setup, options), story)
+    transport = WireTransport(wire, _arguments(options), story)
     await _talk(ClaudeSDKClient(options, transport), transport, story, wire)
 
 
@@ -102,14 +102,16 @@ async def _talk(
         while (prompt := story.next_prompt()) is not None:
             wire.awaiting = story.awaiting
             await client.query(prompt)
-            while (cue := await _first(transport.cues.get(), listening)) == "interrupt":
+            while await _first(transport.cues.get(), listening) == "interrupt":
                 await client.interrupt()
     except Exception as error:
         if transport.error is not None:
             raise transport.error from error
         if isinstance(error, RecordError):
             raise
-        raise RecordError(5, f"the Claude Agent SDK gave up, awaiting {wire.awaiting}: {error}") from error
+        raise RecordError(
+            5, f"the Claude Agent SDK gave up, awaiting {wire.awaiting}: {error}"
+        ) from error
     finally:
         with contextlib.suppress(Exception):
             await client.disconnect()
@@ -150,7 +152,7 @@ def _options(setup: Setup, can_use_tool: Any) -> "ClaudeAgentOptions":
     )
 
 
-def _arguments(setup: Setup, options: "ClaudeAgentOptions") -> list[str]:
+def _arguments(options: "ClaudeAgentOptions") -> list[str]:
     """Return the arguments that the SDK gives the CLI.
 
     The SDK has no public way to ask for them, and a list of our own would be a wire that no SDK

@@ -70,9 +70,7 @@ class State:
         """Emit `session.started` at the first evidence of a session (DECISIONS.md 13)."""
         if not self.started:
             self.started = True
-            self.ledger.emit(
-                ev.SessionStarted, pl.SessionStartedPayload(), synthesized=synthesized
-            )
+            self.ledger.emit(ev.SessionStarted, pl.SessionStartedPayload(), synthesized=synthesized)
 
     def named(self, session: str) -> None:
         """A message names the provider's session, which is the thread."""

@@ -21,7 +21,9 @@ class Story:
     def __init__(self, scenario: Scenario) -> None:
         self._turns = scenario.turns
         self._number = 0
-        self._begin()
+        self._said = ""
+        self._interrupted = self._calls = self._stopped = False
+        self._over = self._idle = False
 
     @property
     def turn(self) -> Turn:
@@ -69,8 +71,8 @@ class Story:
 
     def _begin(self) -> None:
         self._said = ""
-        self._interrupted = False
-        self._calls = self._stopped = self._over = self._idle = False
+        self._interrupted = self._calls = self._stopped = False
+        self._over = self._idle = False
 
     def _on_event(self, event: dict[str, Any]) -> Cue | None:
         match event:

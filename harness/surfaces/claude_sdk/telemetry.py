@@ -85,9 +85,7 @@ class Telemetry:
             reason = f"compact_result: {result}"
         mode = message.get("permissionMode")
         detail: Any = f"permissionMode: {mode}" if isinstance(mode, str) else UNSET
-        self.state.emit(
-            ev.SessionStateChanged, pl.SessionStateChangedPayload(busy, reason, detail)
-        )
+        self.state.emit(ev.SessionStateChanged, pl.SessionStateChangedPayload(busy, reason, detail))
         if status is not None and status not in _STATUSES:
             self.state.warn(f"the status {status!r} is not known")
 
@@ -147,8 +145,13 @@ class Telemetry:
         self.state.emit(ev.HookStarted, payload)
 
     def _hook_progress(self, message: Message) -> None:
-        texts = [_text(message, key) for key in ("output", "stdout", "stderr")]
-        self.state.emit(ev.HookProgress, pl.HookProgressPayload(self._hook_id(message), *texts))
+        payload = pl.HookProgressPayload(
+            self._hook_id(message),
+            _text(message, "output"),
+            _text(message, "stdout"),
+            _text(message, "stderr"),
+        )
+        self.state.emit(ev.HookProgress, payload)
 
     def _hook_response(self, message: Message) -> None:
         code = message.get("exit_code", UNSET)
@@ -158,9 +161,13 @@ class Telemetry:
         if outcome not in _OUTCOMES:
             self.state.warn(f"the outcome {outcome!r} of a hook is not known")
             return
-        texts = [_text(message, key) for key in ("output", "stdout", "stderr")]
         payload = pl.HookCompletedPayload(
-            self._hook_id(message), outcome, *texts, code if type(code) is int else UNSET
+            self._hook_id(message),
+            outcome,
+            _text(message, "output"),
+            _text(message, "stdout"),
+            _text(message, "stderr"),
+            code if type(code) is int else UNSET,
         )
         self.hooks.pop(str(message.get("hook_name", "")), None)
         self.state.emit(ev.HookCompleted, payload)
@@ -282,9 +289,7 @@ class Telemetry:
         limits = message.get("rate_limit_info")
         if limits is None:
             limits = {k: v for k, v in message.items() if k not in _ENVELOPE}
-        self.state.emit(
-            ev.AccountRateLimitsUpdated, pl.AccountRateLimitsUpdatedPayload(limits)
-        )
+        self.state.emit(ev.AccountRateLimitsUpdated, pl.AccountRateLimitsUpdatedPayload(limits))
 
     def _files_persisted(self, message: Message) -> None:
         files = [pl.PersistedFile(f["filename"], f["file_id"]) for f in message["files"]]

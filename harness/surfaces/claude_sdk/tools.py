@@ -101,13 +101,16 @@ def add_result(data: dict[str, Any], content: Any, told: Any) -> None:
         found = _EXIT.match(str(data.get("output", "")))
         if found:
             data["exitCode"] = int(found[1])
-    if isinstance(told, dict) and len(data.get("changes", ())) == 1:
-        change = data["changes"][0]
-        if told.get("type") in {"create", "update"}:
-            change = {**change, "kind": "add" if told["type"] == "create" else "update"}
-        if diff := _diff(told.get("structuredPatch")):
-            change = {**change, "diff": diff}
-        data["changes"] = [change]
+    if isinstance(told, dict) and "changes" in data:
+        _add_change(data["changes"][0], told)
+
+
+def _add_change(change: dict[str, Any], told: dict[str, Any]) -> None:
+    """Add to a change what the tool says of it: whether the file is new, and the difference."""
+    if told.get("type") in {"create", "update"}:
+        change["kind"] = "add" if told["type"] == "create" else "update"
+    if diff := _diff(told.get("structuredPatch")):
+        change["diff"] = diff
 
 
 def exit_detail(data: dict[str, Any]) -> str | UnsetType:

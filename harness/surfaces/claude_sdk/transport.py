@@ -64,10 +64,12 @@ class WireTransport(Transport):
                     self._cue(cue)
                 yield message
                 await self._free.wait()
-            raise RecordError(5, f"the agent ended too early; awaited: {self._wire.awaiting}")
         except RecordError as error:
             self.error = error
             raise
+        # Without an error the SDK would wait on for an answer that cannot come.
+        self.error = RecordError(5, f"the agent ended too early; awaited: {self._wire.awaiting}")
+        raise self.error
 
     async def _frames(self) -> AsyncIterator[Frame]:
         """Yield the wire's frames; a silence that says something gives its cue in between."""
