@@ -201,10 +201,10 @@ class Normalizer:
             self._noise(frame)
             return
         self.ledger.cause(frame, "claude.sdk.message", UNSET, str(type_))
+        self.state.start_session(synthesized=kind != "system/init")
         session = message.get("session_id")
         if isinstance(session, str):
             self.state.named(session)
-        self.state.start_session(synthesized=kind != "system/init")
         handler = self.table.get(kind)
         if handler is None:
             if kind in IGNORED:

@@ -44,7 +44,7 @@ class Results:
         return kind not in {None, "human"} and self.state.turn is not None and self.state.prompted
 
     def _beside(self, message: Message) -> None:
-        """A turn that nothing but its result told of (DECISIONS.md 21)."""
+        """A turn that nothing but its result told of (DECISIONS.md 20)."""
         state = self.state
         turn = state.ledger.start_turn("", state.thread, state.refs, synthesized=True)
         turn_state = self._state(message, interruptible=False)
