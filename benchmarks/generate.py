@@ -95,7 +95,7 @@ def _turn(number: int) -> Iterator[Entry]:
             "params": {"threadId": _THREAD, "input": [{"type": "text", "text": "go on"}]},
         },
     )
-    snapshot = {"id": turn, "items": [], "status": "inProgress", "error": None}
+    snapshot: dict[str, Any] = {"id": turn, "items": [], "status": "inProgress", "error": None}
     yield "in", "stdout", {"id": number + 1, "result": {"turn": snapshot}}
     yield _note("turn/started", {"threadId": _THREAD, "turn": snapshot})
     content = [{"type": "text", "text": "go on", "text_elements": []}]

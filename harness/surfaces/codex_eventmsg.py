@@ -129,7 +129,7 @@ class EventMsgs(Handlers):
             thread.announced = True
             self.ledger.emit(
                 ev.ThreadStarted,
-                pl.ThreadStartedPayload(thread.native or UNSET),
+                pl.ThreadStartedPayload(thread.ref),
                 thread=thread.id,
                 refs=thread.refs,
             )
@@ -360,6 +360,9 @@ class EventMsgs(Handlers):
         if state := self._within(thread, turn, msg):
             native = str(msg.get("call_id", msg.get("id", "")))
             live = state.items.get(native)
+            if native in state.turn.requests:
+                self.conversation.warn(f"{kind_of(msg)} is asked again", state=state)
+                return
             self.ledger.open_request(
                 state.turn,
                 native,

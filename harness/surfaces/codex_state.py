@@ -30,6 +30,11 @@ _ENDED: Final = 1024
 """How many ended turns are remembered, to tell a late frame from one of a new turn."""
 
 
+def ref(native: str) -> str | UnsetType:
+    """Return a provider's id for `providerRefs`: absent where it is empty, or is not trimmed."""
+    return native if native and native == native.strip() else UNSET
+
+
 class Live:
     """An open item, with all that its deltas need at hand."""
 
@@ -65,13 +70,14 @@ class TurnState:
 class Thread:
     """A thread: `id` is canonical, absent where the wire does not name the thread."""
 
-    __slots__ = ("announced", "effort", "id", "model", "native", "next", "open", "refs")
+    __slots__ = ("announced", "effort", "id", "model", "native", "next", "open", "ref", "refs")
 
     def __init__(self, native: str, id_: str | UnsetType) -> None:
         self.native = native
         self.id = id_
+        self.ref = ref(native)
         self.refs: ProviderRefs | UnsetType = (
-            ProviderRefs(providerThreadId=native) if native else UNSET
+            UNSET if self.ref is UNSET else ProviderRefs(providerThreadId=self.ref)
         )
         self.announced = False
         self.model = ""
@@ -109,7 +115,7 @@ class Conversation:
         name = native if isinstance(native, str) else ""
         thread = self.threads.get(name)
         if thread is None:
-            thread = Thread(name, self.ledger.mint("thr") if name.strip() else UNSET)
+            thread = Thread(name, self.ledger.mint("thr") if name else UNSET)
             self.threads[name] = thread
         return thread
 
@@ -143,8 +149,8 @@ class Conversation:
     ) -> TurnState:
         """Open a turn with its `turn.started`; its model is the thread's where none is given."""
         refs: ProviderRefs | UnsetType = thread.refs
-        if native.strip():
-            refs = ProviderRefs(providerThreadId=thread.native or UNSET, providerTurnId=native)
+        if ref(native) is not UNSET:
+            refs = ProviderRefs(providerThreadId=thread.ref, providerTurnId=native)
         if payload is None:
             payload = pl.TurnStartedPayload(
                 thread.next[0] or thread.model or UNSET, thread.next[1] or thread.effort or UNSET
@@ -198,11 +204,10 @@ class Conversation:
         own: bool = True,
     ) -> Live:
         """Open an item with its `item.started`; `own` where `native` is the provider's id."""
-        thread = state.thread.native
         refs = ProviderRefs(
-            providerThreadId=thread or UNSET,
-            providerTurnId=state.native if state.native.strip() else UNSET,
-            providerItemId=native if own and native.strip() else UNSET,
+            providerThreadId=state.thread.ref,
+            providerTurnId=ref(state.native),
+            providerItemId=ref(native) if own else UNSET,
         )
         item = self.ledger.start_item(state.turn, native, payload, refs, synthesized=synthesized)
         live = Live(item, state)

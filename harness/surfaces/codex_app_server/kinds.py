@@ -38,17 +38,20 @@ class Questions:
         entry = self.open.pop(name, None)
         if entry is None:
             return ""
-        self.resolved[name] = entry[0]
+        self._note(name, entry[0])
+        return entry[0]
+
+    def _note(self, name: Any, method: str) -> None:
+        self.resolved[name] = method
         if len(self.resolved) > _RESOLVED:
             del self.resolved[next(iter(self.resolved))]
-        return entry[0]
 
     def turn_ended(self, thread: Any, turn: Any) -> None:
         """The end of a turn resolves what is still open in it (DECISIONS.md 4)."""
         if turn is not None:
             of_turn = [k for k, v in self.open.items() if v[1] == thread and v[2] == turn]
             for name in of_turn:
-                self.resolved[name] = self.open.pop(name)[0]
+                self._note(name, self.open.pop(name)[0])
 
     def was(self, id_: Any) -> str:
         """Return the method of a request that was asked and is resolved already, or ""."""
@@ -104,7 +107,8 @@ class Kinds:
             if self._families.legacy_repeats(params):
                 return REPEATED_EVENT
             return f"{LEGACY_PREFIX}{kind_of(legacy_parts(params)[1])}"
-        if params.get("threadId") not in self._families.v2:
+        thread = params.get("threadId")
+        if type(thread) is not str or thread not in self._families.v2:
             self._families.repeats(method, params)
         if method == "turn/completed":
             turn = params.get("turn")

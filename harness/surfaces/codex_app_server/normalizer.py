@@ -213,7 +213,7 @@ class Normalizer:
             return
         if type(params) is not dict:
             params = {}
-        if params.get("threadId") not in self.families.v2 and self.families.repeats(method, params):
+        if self.families.repeats(method, params):
             self.conversation.warn(f"{method} tells what codex/event told before")
             return
         if method == "thread/started":

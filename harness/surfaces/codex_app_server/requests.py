@@ -15,7 +15,7 @@ from harness.canonical import payloads as pl
 from harness.canonical.names import CanonicalRequestType
 from harness.surfaces.codex_app_server.methods import CLIENT
 from harness.surfaces.codex_app_server.threads import ThreadHandlers
-from harness.surfaces.codex_state import Conversation, Thread, TurnState
+from harness.surfaces.codex_state import Conversation, Thread, TurnState, ref
 from harness.surfaces.ledger import Request
 
 Message = dict[str, Any]
@@ -165,10 +165,10 @@ class RequestHandlers:
         live = state.items.get(native) if state and isinstance(native, str) else None
         type_ = REQUESTS.get(method, "unknown")
         refs = ProviderRefs(
-            providerThreadId=thread.native if thread and thread.native else UNSET,
-            providerTurnId=state.native if state and state.native.strip() else UNSET,
-            providerItemId=native if isinstance(native, str) and native.strip() else UNSET,
-            providerRequestId=str(id_) if str(id_).strip() else UNSET,
+            providerThreadId=thread.ref if thread else UNSET,
+            providerTurnId=ref(state.native) if state else UNSET,
+            providerItemId=ref(native) if isinstance(native, str) else UNSET,
+            providerRequestId=ref(str(id_)),
         )
         known = self._open.get(key(id_))
         if known is not None:
@@ -237,7 +237,7 @@ class RequestHandlers:
             self.conversation.warn(f"request {id_} is resolved, and was not seen")
         else:
             self._open.pop(key(id_), None)
-            self._note(id_)
+            self._note(key(id_))
 
     def close_all(self) -> None:
         """Resolve what is still open, after every turn has ended."""
@@ -249,7 +249,7 @@ class RequestHandlers:
         """Forget the questions that the end of a turn has resolved."""
         for id_ in [k for k, q in self._open.items() if not q.request.open]:
             del self._open[id_]
-            self._resolved[id_] = None
+            self._note(id_)
 
     def _close(
         self,
@@ -261,11 +261,11 @@ class RequestHandlers:
         synthesized: bool = False,
     ) -> None:
         self._open.pop(key(id_), None)
-        self._note(id_)
+        self._note(key(id_))
         self.ledger.resolve(question.request, decision, resolution, synthesized=synthesized)
 
-    def _note(self, id_: Any) -> None:
-        self._resolved[key(id_)] = None
+    def _note(self, name: Any) -> None:
+        self._resolved[name] = None
         if len(self._resolved) > _RESOLVED:
             del self._resolved[next(iter(self._resolved))]
 

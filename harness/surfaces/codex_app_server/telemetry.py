@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.canonical.names import HookOutcome
+from harness.surfaces.codex_app_server.threads import required
 from harness.surfaces.codex_state import Conversation, Thread, TurnState
 
 Params = dict[str, Any]
@@ -124,8 +125,8 @@ class TelemetryHandlers:
     def _rerouted(self, _method: str, params: Params) -> None:
         reason = params.get("reason")
         payload = pl.ModelReroutedPayload(
-            params["fromModel"],
-            params["toModel"],
+            required(params, "fromModel"),
+            required(params, "toModel"),
             reason if isinstance(reason, str) else str(reason),
         )
         self._emit(ev.ModelRerouted, payload, params)
@@ -133,7 +134,7 @@ class TelemetryHandlers:
     def _config(self, _method: str, params: Params) -> None:
         place = params.get("range")
         payload = pl.ConfigWarningPayload(
-            params["summary"],
+            required(params, "summary"),
             _text(params.get("details")),
             _text(params.get("path")),
             UNSET if place is None else place,
@@ -141,7 +142,8 @@ class TelemetryHandlers:
         self._emit(ev.ConfigWarning, payload, params)
 
     def _deprecation(self, _method: str, params: Params) -> None:
-        payload = pl.DeprecationNoticePayload(params["summary"], _text(params.get("details")))
+        summary = required(params, "summary")
+        payload = pl.DeprecationNoticePayload(summary, _text(params.get("details")))
         self._emit(ev.DeprecationNotice, payload, params)
 
     def _hook_started(self, _method: str, params: Params) -> None:
@@ -210,7 +212,7 @@ class TelemetryHandlers:
         self._emit(ev.ThreadRealtimeAudioDelta, payload, params)
 
     def _realtime_error(self, _method: str, params: Params) -> None:
-        payload = pl.ThreadRealtimeErrorPayload(params["message"])
+        payload = pl.ThreadRealtimeErrorPayload(required(params, "message"))
         self._emit(ev.ThreadRealtimeError, payload, params)
 
     def _realtime_closed(self, _method: str, params: Params) -> None:

@@ -125,11 +125,11 @@ class ThreadHandlers:
             return thread
         thread.announced = True
         self._thread_event(
-            thread, ev.ThreadStarted, pl.ThreadStartedPayload(thread.native or UNSET)
+            thread, ev.ThreadStarted, pl.ThreadStartedPayload(thread.ref)
         )
-        links = {k: native[k] for k in _LINKS if native.get(k) is not None}
+        links = {k: native[k] for k in _LINKS if native.get(k)}
         for key in ("parentThreadId", "forkedFromId"):
-            if key in links:
+            if isinstance(links.get(key), str):
                 # The canonical id, so that a client finds the thread; raw has the native one.
                 links[key] = self.conversation.thread(links[key]).id
         if links:
@@ -201,7 +201,7 @@ class ThreadHandlers:
 
     def _settings(self, _method: str, params: Params) -> None:
         thread = self.conversation.thread(params["threadId"])
-        settings = params["threadSettings"]
+        settings = dict(params["threadSettings"])
         self.remember(thread, settings.get("model"), settings.get("effort"))
         self._thread_event(thread, ev.SessionConfigured, pl.SessionConfiguredPayload(settings))
 
@@ -290,7 +290,7 @@ class ThreadHandlers:
 
     def _diff(self, method: str, params: Params) -> None:
         if state := self._within(method, params):
-            payload = pl.TurnDiffUpdatedPayload(params["diff"])
+            payload = pl.TurnDiffUpdatedPayload(required(params, "diff"))
             self._thread_event(state.thread, ev.TurnDiffUpdated, payload, state)
 
     def _plan(self, method: str, params: Params) -> None:
@@ -328,9 +328,7 @@ class ThreadHandlers:
         """The slow way: a delta whose item is not open, or is not what it seems."""
         if state := self._within(method, params):
             stream, type_, content, summary = STREAMS[method]
-            delta = params["delta"]
-            if not isinstance(delta, str):
-                raise TypeError("delta is no text")
+            delta = required(params, "delta")
             live = self.conversation.item(state, str(params["itemId"]), type_, method)
             if live is not None:
                 self.conversation.delta(
@@ -413,6 +411,14 @@ _METADATA: Final = {
     "thread/project/updated": "project",
     "thread/reverted": "reverted",
 }
+
+
+def required(params: Params, field: str) -> str:
+    """Return a text that a message must have. Raises TypeError and KeyError."""
+    value = params[field]
+    if not isinstance(value, str):
+        raise TypeError(f"{field} is no text")
+    return value
 
 
 def _message(error: Any) -> str:

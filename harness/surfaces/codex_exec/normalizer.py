@@ -122,11 +122,11 @@ class Normalizer:
             elif (handler := self.table.get(message["type"])) is not None:
                 handler(message)
             else:
-                self.conversation.warn(f"{message['type']} is not known", state=self._turn)
+                self.conversation.warn(f"{message['type']} is not known", state=self._open)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             self.conversation.warn(
                 f"{message.get('type', 'a line')} has not the shape that it should: {error!r}",
-                state=self._turn,
+                state=self._open,
             )
 
     # Processes
@@ -171,7 +171,7 @@ class Normalizer:
         self._thread = self.conversation.thread(native)
         self.ledger.emit(
             ev.ThreadStarted,
-            pl.ThreadStartedPayload(native or UNSET),
+            pl.ThreadStartedPayload(self._thread.ref),
             thread=self._thread.id,
             refs=self._thread.refs,
         )
@@ -184,14 +184,19 @@ class Normalizer:
 
     def _turn_started(self, _message: Message) -> None:
         self._begin(pl.SessionStartedPayload(), synthesized=True)
-        if self._turn is not None:
+        if self._open is not None:
             # It names no turn, so nothing more can come for the one before.
             self.conversation.end_turn(
-                self._turn,
+                self._open,
                 pl.TurnCompletedPayload("interrupted", "missing-terminal"),
                 synthesized=True,
             )
         self._open_turn(synthesized=False)
+
+    @property
+    def _open(self) -> TurnState | None:
+        """The turn, where it is open."""
+        return self._turn if self._turn is not None and self._turn.turn.open else None
 
     def _open_turn(self, *, synthesized: bool) -> TurnState:
         self._turns += 1
@@ -205,7 +210,10 @@ class Normalizer:
     def _within(self, what: str) -> TurnState | None:
         """Return the open turn; None, with a warning, where it has ended."""
         if self._turn is not None:
-            return self._turn
+            if self._turn.turn.open:
+                return self._turn
+            # An event of generation 1 has ended it.
+            self._turn, self._ended = None, True
         if self._ended:
             self.conversation.warn(f"{what} came after its turn had ended", thread=self._thread)
             return None
@@ -244,7 +252,7 @@ class Normalizer:
         self.conversation.warn(
             words if isinstance(words, str) else "error",
             {k: v for k, v in message.items() if k not in {"type", "message"}} or UNSET,
-            state=self._turn,
+            state=self._open,
             thread=self._thread,
         )
 
@@ -258,7 +266,7 @@ class Normalizer:
             words = item.get("message")
             self.conversation.warn(
                 words if isinstance(words, str) else "error",
-                state=self._turn,
+                state=self._open,
                 thread=self._thread,
             )
             return
@@ -266,28 +274,31 @@ class Normalizer:
         if state is None:
             return
         native = str(item["id"])
+        if native in state.closed:
+            self.conversation.warn(
+                f"{what} came for an item that was completed before", item, state=state
+            )
+            return
         if what == "item.completed":
-            shown = view(item, ended=True)
-            closed = native in state.closed
-            self.conversation.complete_item(state, native, shown, what)
+            self.conversation.complete_item(state, native, view(item, ended=True), what)
         else:
-            shown = view(item, ended=False)
-            closed = native in state.closed
-            live = state.items.get(native)
-            if closed:
-                self.conversation.warn(
-                    f"{what} came for an item that was completed before", item, state=state
-                )
-            elif live is None:
-                if shown.odd:
-                    self.conversation.warn(shown.odd, item, state=state)
-                self.conversation.start_item(
-                    state, native, shown.payload, synthesized=what == "item.updated"
-                )
-            if what == "item.updated" and not closed:
-                self.ledger.update(state.items[native].item, shown.payload)
-        if type_ == "todo_list" and not closed:
+            self._show(state, native, item, what)
+        if type_ == "todo_list":
             self._plan(state, item)
+
+    def _show(self, state: TurnState, native: str, item: Message, what: str) -> None:
+        """An item that is not over: it starts, or goes on."""
+        shown = view(item, ended=False)
+        if shown.odd:
+            self.conversation.warn(shown.odd, item, state=state)
+        live = state.items.get(native)
+        if live is None:
+            live = self.conversation.start_item(
+                state, native, shown.payload, synthesized=what == "item.updated"
+            )
+            if what == "item.started":
+                return
+        self.ledger.update(live.item, shown.payload)
 
     def _plan(self, state: TurnState, item: Message) -> None:
         """Each snapshot replaces the plan; a step is done or not, `exec` knows nothing between."""

@@ -87,8 +87,8 @@ def test_cxa_04_a_childs_events_are_the_childs() -> None:
         if e.payload.itemType == "assistant_message"
     }
     child, root = ends
+    assert root == events[-1]
     assert texts == {child.turnId: "child result", root.turnId: "parent answer"}
-    assert root is events[-1]
     assert child.threadId != root.threadId
     assert child.providerRefs.providerThreadId == "thr_B"
     assert root.providerRefs.providerTurnId == "turn_1"
