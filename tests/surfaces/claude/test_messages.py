@@ -1,0 +1,496 @@
+"""What the normalizer makes of blocks, tools, turns and the control channel."""
+
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+
+from tests.surfaces.claude.samples import HOOK, THINKING, client_asks
+from tests.surfaces.claude.wire import (
+    answer,
+    asks,
+    assistant,
+    begin,
+    call,
+    delta,
+    exited,
+    is_made_up,
+    may_i,
+    normalize,
+    of,
+    one,
+    prompt,
+    result,
+    result_of,
+    says,
+    sent,
+    start,
+    stop,
+    stream,
+    system,
+    text,
+    types,
+    user,
+    warnings_of,
+)
+
+
+def thinks(piece: str) -> dict[str, Any]:
+    return delta({"type": "thinking_delta", "thinking": piece})
+
+
+def test_a_turn_runs_from_the_prompt_to_the_result() -> None:
+    usage = {"input_tokens": 3}
+    models = {"m": {"inputTokens": 3}}
+    events = normalize(
+        [
+            client_asks("initialize"),
+            answer("c1", {"commands": []}),
+            prompt("hi"),
+            system("init", model="m"),
+            begin(),
+            start(THINKING),
+            thinks("a"),
+            thinks("b"),
+            stop(),
+            start(text(""), 1),
+            says("c", 1),
+            says("d", 1),
+            assistant(text("cd")),
+            stop(1),
+            result(
+                stop_reason="end_turn", usage=usage, modelUsage=models, total_cost_usd=0.5
+            ),
+            exited(0),
+        ]
+    )
+    assert types(events) == [
+        "session.started",
+        "session.configured",
+        "turn.started",
+        "item.started",
+        "item.completed",
+        "thread.started",
+        "session.configured",
+        "item.started",
+        "content.delta",
+        "content.delta",
+        "item.completed",
+        "item.started",
+        "content.delta",
+        "content.delta",
+        "item.updated",
+        "item.completed",
+        "turn.completed",
+        "session.exited",
+    ]
+    deltas = [(e.payload.streamKind, e.payload.delta) for e in of(events, "content.delta")]
+    assert deltas == [
+        ("reasoning_text", "a"),
+        ("reasoning_text", "b"),
+        ("assistant_text", "c"),
+        ("assistant_text", "d"),
+    ]
+    finals = [e.payload.data for e in of(events, "item.completed")]
+    assert finals == [{"text": "hi"}, {"text": "ab"}, {"text": "cd"}]
+    ended = one(events, "turn.completed")
+    assert (ended.payload.state, ended.payload.stopReason) == ("completed", "end_turn")
+    assert ended.payload.usage == {"scope": "turn", "tokens": usage}
+    assert (ended.payload.modelUsage, ended.payload.totalCostUsd) == (models, 0.5)
+    assert ended.threadId == "thr-1"
+    assert ended.providerRefs.providerSessionId == "s"
+    # The thread is not known before the agent names it: the id is left out (EVENTS.md 1.6).
+    assert one(events, "turn.started").threadId is UNSET
+
+
+@pytest.mark.parametrize(
+    ("name", "item", "asked"),
+    [
+        ("Bash", "command_execution", "command_execution_approval"),
+        ("Write", "file_change", "file_change_approval"),
+        ("Edit", "file_change", "file_change_approval"),
+        ("NotebookEdit", "file_change", "file_change_approval"),
+        ("mcp__git__log", "mcp_tool_call", "unknown"),
+        ("Task", "collab_agent_tool_call", "unknown"),
+        ("Agent", "collab_agent_tool_call", "unknown"),
+        ("WebSearch", "web_search", "unknown"),
+        ("Read", "dynamic_tool_call", "unknown"),
+    ],
+)
+def test_a_tools_name_says_what_it_is(name: str, item: str, asked: str) -> None:
+    events = normalize([assistant(call(name)), may_i(name=name, tool_use_id="toolu_1")])
+    started = one(events, "item.started")
+    assert started.payload.itemType == item
+    opened = one(events, "request.opened")
+    assert opened.payload.requestType == asked
+    assert opened.itemId == started.itemId
+    assert opened.providerRefs.providerRequestId == "r1"
+    assert opened.raw.source == "claude.sdk.permission"
+
+
+def test_the_parts_of_an_mcp_tools_name() -> None:
+    events = normalize([assistant(call("mcp__git__log_all", path="a")), user([result_of("b")])])
+    assert one(events, "item.completed").payload.data == {
+        "server": "git",
+        "tool": "log_all",
+        "input": {"path": "a"},
+        "output": "b",
+    }
+
+
+def test_what_is_in_the_question_for_permission() -> None:
+    suggestions = [{"type": "setMode", "mode": "acceptEdits"}]
+    ask = may_i(
+        permission_suggestions=suggestions,
+        blocked_path="/w/a",
+        decision_reason="outside",
+        agent_id="ag",
+    )
+    updated = {"behavior": "allow", "updatedInput": {}, "updatedPermissions": suggestions}
+    events = normalize([prompt(), ask, sent(answer("r1", updated)), result()])
+    opened = one(events, "request.opened")
+    assert opened.payload.detail == "outside"
+    assert opened.payload.args == {
+        "toolName": "Bash",
+        "input": {"command": "ls"},
+        "suggestions": suggestions,
+        "blockedPath": "/w/a",
+        "decisionReason": "outside",
+        "agentId": "ag",
+    }
+    resolved = one(events, "request.resolved")
+    assert (resolved.payload.decision, resolved.payload.resolution) == ("allow", updated)
+
+
+def test_a_declined_tool_is_declined_and_a_failed_one_failed() -> None:
+    deny = {"behavior": "deny", "message": "no"}
+    events = normalize(
+        [
+            assistant(call(command="a"), call(id_="toolu_2", command="b")),
+            may_i(tool_use_id="toolu_1"),
+            sent(answer("r1", deny)),
+            user([result_of("no", is_error=True)]),
+            user([result_of("Exit code 3\nbroken", "toolu_2", is_error=True)]),
+            result(),
+        ]
+    )
+    done = of(events, "item.completed")
+    assert [e.payload.status for e in done] == ["declined", "failed"]
+    assert done[1].payload.detail == "exit code 3"
+    assert done[1].payload.data["exitCode"] == 3
+    assert done[1].payload.data["output"] == "Exit code 3\nbroken"
+    assert one(events, "turn.completed").payload.state == "completed"
+
+
+def test_a_tool_that_the_agent_itself_says_was_refused() -> None:
+    meta = [{"id": "toolu_1", "permission_decision": {"decision": "reject"}}]
+    refused = user([result_of("no", is_error=True)], tool_result_meta=meta)
+    events = normalize([assistant(call()), refused])
+    assert one(events, "item.completed").payload.status == "declined"
+    denied = system("permission_denied", tool_name="Bash", tool_use_id="toolu_1", message="no")
+    events = normalize([assistant(call()), denied, user([result_of("no", is_error=True)])])
+    assert one(events, "item.completed").payload.status == "declined"
+
+
+def test_a_refusal_that_interrupts_is_an_interrupt() -> None:
+    deny = {"behavior": "deny", "message": "no", "interrupt": True}
+    events = normalize(
+        [prompt(), may_i(), sent(answer("r1", deny)), result("error_during_execution")]
+    )
+    assert one(events, "turn.completed").payload.state == "interrupted"
+    assert not of(events, "runtime.error")
+
+
+def test_an_interrupt_that_was_refused_is_none() -> None:
+    events = normalize(
+        [
+            prompt(),
+            client_asks("interrupt"),
+            answer("c1", error="nothing to interrupt"),
+            result("error_during_execution", errors=["broken"]),
+        ]
+    )
+    assert one(events, "turn.completed").payload.state == "failed"
+    assert warnings_of(events) == ["the agent refused interrupt: nothing to interrupt"]
+
+
+def test_an_interrupt_is_of_its_own_turn() -> None:
+    failed = result("error_during_execution", errors=["x"])
+    events = normalize(
+        [prompt(), client_asks("interrupt"), failed, prompt(), failed | {"uuid": "u2"}]
+    )
+    states = [e.payload.state for e in of(events, "turn.completed")]
+    assert states == ["interrupted", "failed"]
+
+
+def test_a_change_to_a_file() -> None:
+    hunk = {"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-a", "+b"]}
+    told = {"type": "update", "structuredPatch": [hunk]}
+    edit = call("Edit", file_path="/w/f", old_string="a", new_string="b")
+    events = normalize([assistant(edit), user([result_of("done")], tool_use_result=told)])
+    done = one(events, "item.completed").payload
+    assert done.title == "/w/f"
+    assert done.data["changes"] == [
+        {"path": "/w/f", "kind": "update", "diff": "@@ -1,1 +1,1 @@\n-a\n+b\n"}
+    ]
+    write = call("Write", file_path="/w/f", content="b")
+    created = user([result_of("done")], tool_use_result={"type": "create", "structuredPatch": []})
+    events = normalize([assistant(write), created])
+    assert one(events, "item.updated").payload.data["changes"] == [{"path": "/w/f"}]
+    changes = one(events, "item.completed").payload.data["changes"]
+    assert changes == [{"path": "/w/f", "kind": "add"}]
+
+
+def test_a_todo_list_is_the_turns_plan() -> None:
+    todos = [
+        {"content": "a", "status": "completed", "activeForm": "A"},
+        {"content": "b", "status": "in_progress", "activeForm": "B"},
+        {"content": "c", "status": "pending", "activeForm": "C"},
+    ]
+    events = normalize([assistant(call("TodoWrite", todos=todos))])
+    plan = one(events, "turn.plan.updated").payload.plan
+    assert [(p.step, p.status) for p in plan] == [
+        ("a", "completed"),
+        ("b", "inProgress"),
+        ("c", "pending"),
+    ]
+    odd = call("TodoWrite", todos=[{"content": "a", "status": "later"}])
+    assert not of(normalize([assistant(odd)]), "turn.plan.updated")
+
+
+def test_questions_of_the_agent_and_their_answers() -> None:
+    questions = [{"question": "which?"}]
+    ask = may_i(name="AskUserQuestion", input={"questions": questions})
+    said = {"behavior": "allow", "updatedInput": {"answers": {"which?": "this"}}}
+    events = normalize([prompt(), ask, sent(answer("r1", said)), result()])
+    assert one(events, "request.opened").payload.requestType == "tool_user_input"
+    assert one(events, "user-input.requested").payload.questions == questions
+    assert one(events, "user-input.resolved").payload.answers == {"which?": "this"}
+    assert one(events, "request.resolved").payload.decision == "allow"
+
+
+def test_a_request_that_nobody_knows_is_opened_and_told() -> None:
+    ask = asks("r1", {"subtype": "brand_new", "a": 1})
+    events = normalize([prompt(), ask, sent(answer("r1", error="unsupported")), result()])
+    opened = one(events, "request.opened")
+    assert (opened.payload.requestType, opened.payload.args["a"]) == ("unknown", 1)
+    assert one(events, "request.resolved").payload.decision == "error"
+    assert warnings_of(events) == ["the control request brand_new is not known"]
+
+
+def test_a_request_that_its_turn_leaves_open_is_cancelled() -> None:
+    events = normalize([prompt(), may_i(), result(), sent(answer("r1", {"behavior": "allow"}))])
+    resolved = one(events, "request.resolved")
+    assert (resolved.payload.decision, is_made_up(resolved)) == ("cancelled", True)
+    assert warnings_of(events) == ["the client answers a request that is resolved already"]
+
+
+def test_new_tokens_are_not_kept() -> None:
+    ask = asks("r1", {"subtype": "oauth_token_refresh"})
+    events = normalize([prompt(), ask, sent(answer("r1", {"access_token": "t"}))])
+    assert one(events, "request.opened").payload.requestType == "auth_tokens_refresh"
+    assert one(events, "request.resolved").payload.resolution is UNSET
+
+
+def test_the_work_of_a_sub_agent_names_the_call_that_started_it() -> None:
+    events = normalize(
+        [
+            begin(),
+            start(call("Task", "toolu_9")),
+            stop(),
+            user("look around", parent_tool_use_id="toolu_9"),
+            begin("msg_2", "toolu_9"),
+            start(text(""), parent="toolu_9"),
+            start(text(""), 1),
+            says("sub", parent="toolu_9"),
+            says("main", 1),
+            stop(0, "toolu_9"),
+            stop(1),
+            assistant(
+                call(command="ls"), message={"id": "msg_3"}, parent_tool_use_id="toolu_9"
+            ),
+            user([result_of("a")], parent_tool_use_id="toolu_9"),
+            result(),
+        ]
+    )
+    done = [e.payload for e in of(events, "item.completed")]
+    parents = [(p.itemType, (p.data or {}).get("parentToolUseId")) for p in done[:-1]]
+    assert parents == [
+        ("user_message", "toolu_9"),
+        ("assistant_message", "toolu_9"),
+        ("assistant_message", None),
+        ("command_execution", "toolu_9"),
+    ]
+    assert [p.data["text"] for p in done[:3]] == ["look around", "sub", "main"]
+    assert len({e.turnId for e in of(events, "item.completed")}) == 1
+
+
+def test_a_prompt_that_comes_too_early_waits_for_the_turns_end() -> None:
+    events = normalize(
+        [
+            prompt("a"),
+            prompt("b"),
+            assistant(text("to a")),
+            result(uuid="u1"),
+            assistant(text("to b"), message={"id": "msg_2"}),
+            result(uuid="u2"),
+        ]
+    )
+    said = [
+        (e.payload.data["text"], e.turnId)
+        for e in of(events, "item.completed")
+    ]
+    assert said == [("a", "trn-1"), ("b", "trn-1"), ("to a", "trn-1"), ("to b", "trn-2")]
+    assert [e.payload.state for e in of(events, "turn.completed")] == ["completed"] * 2
+
+
+def test_a_result_that_is_told_twice_ends_one_turn() -> None:
+    events = normalize([prompt(), result(uuid="u1"), result(uuid="u1")])
+    one(events, "turn.completed")
+    assert warnings_of(events) == ["a result is told again"]
+
+
+def test_a_result_that_nobody_knows_still_ends_its_turn() -> None:
+    events = normalize([prompt(), result("error_of_tomorrow", errors=["e"])])
+    assert one(events, "turn.completed").payload.state == "failed"
+    assert one(events, "runtime.error").payload.message == "e"
+    assert warnings_of(events) == ["result/error_of_tomorrow is not known"]
+
+
+def test_a_message_that_breaks_off_and_begins_anew_under_the_same_id() -> None:
+    again = [begin(), start(text("")), says("half")]
+    events = normalize([*again, *again, says(" whole"), stop(), result()])
+    done = of(events, "item.completed")
+    assert [e.payload.data["text"] for e in done] == ["half", "half whole"]
+    assert [is_made_up(e) for e in done] == [True, False]
+    assert done[0].payload.detail == "the message was broken off"
+
+
+def test_a_message_ends_the_blocks_that_it_leaves_open() -> None:
+    events = normalize([begin(), start(text("")), says("a"), stream({"type": "message_stop"})])
+    done = one(events, "item.completed")
+    assert (done.payload.data, is_made_up(done)) == ({"text": "a"}, True)
+
+
+def test_what_comes_late_for_what_is_over_is_a_warning() -> None:
+    events = normalize([prompt(), assistant(call()), result(), user([result_of("a")])])
+    (late,) = of(events, "runtime.warning")
+    assert late.payload.message == "a result of a tool call that is over"
+    assert late.turnId is UNSET
+    closed = of(events, "item.completed")[-1]
+    assert closed.payload.status is UNSET
+    assert closed.payload.detail == "no result by the end of the turn"
+
+
+def test_a_tool_of_the_providers_own_has_its_result_as_a_block() -> None:
+    search = {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": [{"url": "u"}]}
+    piece = {"type": "input_json_delta", "partial_json": '{"query":"q"}'}
+    events = normalize([begin(), start(search), delta(piece), stop(), start(found, 1), stop(1)])
+    done = one(events, "item.completed").payload
+    assert (done.itemType, done.title, done.status) == ("web_search", "q", "completed")
+    assert done.data["content"] == [{"url": "u"}]
+    error = {**found, "content": {"type": "web_search_tool_result_error"}}
+    events = normalize([begin(), start(search), stop(), start(error, 1), stop(1)])
+    assert one(events, "item.completed").payload.status == "failed"
+
+
+def test_a_block_that_nobody_knows_is_an_unknown_item() -> None:
+    block = {"type": "hologram", "a": 1}
+    for lines in ([start(block), stop()], [assistant(block)]):
+        events = normalize(lines)
+        assert one(events, "item.started").payload.itemType == "unknown"
+        assert any("'hologram' is not known" in said for said in warnings_of(events))
+    assert one(events, "item.completed").payload.data == {"block": block}
+
+
+def test_a_failure_that_is_tried_again_is_no_error() -> None:
+    retry = system("api_retry", attempt=1, max_retries=3, error="overloaded", error_status=529)
+    events = normalize([prompt(), retry, result()])
+    assert warnings_of(events) == [
+        "the model API failed (overloaded, HTTP 529); attempt 1 of 3 follows"
+    ]
+    assert one(events, "turn.completed").payload.state == "completed"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"api_error_status": 401}, "permission_error"),
+        ({"api_error": "connection_failed", "terminal_reason": "api_error"}, "transport_error"),
+        ({"api_error_status": 500, "terminal_reason": "api_error"}, "provider_error"),
+        ({}, "unknown"),
+    ],
+)
+def test_the_class_of_an_error(fields: dict[str, Any], expected: str) -> None:
+    events = normalize([prompt(), result(is_error=True, result="no", **fields)])
+    assert one(events, "runtime.error").payload.error_class == expected
+
+
+def test_statuses_that_nobody_knows_are_not_turned_into_known_ones() -> None:
+    events = normalize(
+        [
+            system("session_state_changed", state="dreaming"),
+            system("task_notification", task_id="t", status="lost"),
+            system("hook_response", **HOOK, outcome="odd"),
+            system("hook_response", **HOOK),
+        ]
+    )
+    assert not of(events, "session.state.changed", "task.completed", "hook.completed")
+    assert warnings_of(events) == [
+        "the session state 'dreaming' is not known",
+        "the status 'lost' of a task is not known",
+        "the outcome 'odd' of a hook is not known",
+        "the outcome None of a hook is not known",
+    ]
+    events = normalize([system("status", status="dreaming")])
+    assert one(events, "session.state.changed").payload.reason == "dreaming"
+    assert warnings_of(events) == ["the status 'dreaming' is not known"]
+
+
+def test_hooks_and_tasks_keep_their_ids_through_their_life() -> None:
+    named = {"hook_name": "Stop", "hook_event": "Stop"}
+    events = normalize(
+        [
+            system("hook_started", **named),
+            system("hook_progress", **named, stdout="a"),
+            system("hook_response", **named, exit_code=2),
+            system("task_started", task_id="bg", description="d", task_type="local_bash"),
+            system("task_updated", task_id="bg", patch={"status": "running"}),
+            system("task_notification", task_id="bg", status="killed", summary="s"),
+        ]
+    )
+    hooks = of(events, "hook.started", "hook.progress", "hook.completed")
+    assert len({e.payload.hookId for e in hooks}) == 1
+    assert (hooks[2].payload.outcome, hooks[2].payload.exitCode) == ("error", 2)
+    tasks = of(events, "task.started", "task.progress", "task.completed")
+    assert {e.payload.taskId for e in tasks} == {"tsk-1"}
+    assert tasks[1].payload.description == "d"
+    assert tasks[2].payload.status == "stopped"
+
+
+def test_how_the_process_ended() -> None:
+    events = normalize([prompt(), assistant(text("a")), exited(signal="SIGTERM")])
+    assert one(events, "turn.completed").payload.stopReason == "missing-terminal"
+    gone = one(events, "session.exited").payload
+    assert (gone.reason, gone.exitKind) == ("signal SIGTERM", "error")
+    events = normalize([("in", "stderr", "no such option"), exited(2)])
+    assert one(events, "session.exited").payload.reason == "exit code 2: no such option"
+
+
+def test_replayed_messages_are_marked() -> None:
+    events = normalize([user("again", isReplay=True)])
+    assert one(events, "item.completed").payload.data == {"text": "again", "replay": True}
+    assert not of(events, "turn.started")
+
+
+def test_a_session_that_goes_on_under_another_id_is_another_thread() -> None:
+    other = system("init", session_id="s2")
+    events = normalize([system("init"), other, system("init")])
+    assert [e.threadId for e in of(events, "session.configured")] == ["thr-1", "thr-2", "thr-1"]
+    assert [e.payload.providerThreadId for e in of(events, "thread.started")] == ["s", "s2"]
+
+
+def test_what_the_client_sets_is_the_sessions_configuration() -> None:
+    events = normalize([client_asks("set_model", model="m2"), answer("c1")])
+    assert one(events, "session.configured").payload.config == {"model": "m2"}
