@@ -163,6 +163,8 @@ class Blocks:
         block = context.blocks.get(message["event"]["index"])
         if block is None:
             self.state.warn("the end of a block that has not begun")
+        elif not block.item.open:
+            self.state.warn("the end of a block that has ended")
         elif block.result is not None:
             self.users.tool_result(block.result)
         elif block.tool is not None:

@@ -12,7 +12,7 @@ from harness.canonical import ProviderRefs
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.surfaces.claude_sdk.names import Message, answer_of, subtype_of
-from harness.surfaces.claude_sdk.state import State
+from harness.surfaces.claude_sdk.state import State, native_id
 from harness.surfaces.claude_sdk.tools import QUESTION, request_type
 from harness.surfaces.ledger import Request
 
@@ -106,8 +106,8 @@ class Control:
         refs = ProviderRefs(
             providerSessionId=session,
             providerThreadId=session,
-            providerItemId=tool if isinstance(tool, str) and tool.strip() else UNSET,
-            providerRequestId=id_ if id_.strip() else UNSET,
+            providerItemId=native_id(tool),
+            providerRequestId=native_id(id_),
         )
         call = state.tools.get(tool) if isinstance(tool, str) else None
         return state.ledger.open_request(turn, id_, payload, refs, call.item if call else None)

@@ -9,7 +9,7 @@ from typing import Any, Final
 Message = dict[str, Any]
 
 WITH_SUBTYPE: Final = frozenset({"result", "system"})
-CONTROL: Final = frozenset({"control_request", "control_response"})
+CONTROL: Final = frozenset({"control_request", "control_response", "control_cancel_request"})
 
 
 def name_of(message: Message) -> str:

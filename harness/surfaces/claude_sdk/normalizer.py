@@ -193,14 +193,14 @@ class Normalizer:
 
     def _message(self, frame: Frame, message: Message) -> None:
         type_ = message.get("type")
-        if type_ in CONTROL or type_ == "control_cancel_request":
+        if not isinstance(type_, str):
+            self._noise(frame)
+            return
+        if type_ in CONTROL:
             self._agent_control(frame, message)
             return
         kind = name_of(message)
-        if not kind:
-            self._noise(frame)
-            return
-        self.ledger.cause(frame, "claude.sdk.message", UNSET, str(type_))
+        self.ledger.cause(frame, "claude.sdk.message", UNSET, type_)
         self.state.start_session(synthesized=kind != "system/init")
         session = message.get("session_id")
         if isinstance(session, str):

@@ -45,6 +45,11 @@ def with_parent(data: dict[str, Any], parent: str | None) -> dict[str, Any]:
     return data
 
 
+def native_id(value: Any) -> str | UnsetType:
+    """Return a provider's id as it may stand in `providerRefs` (EVENTS.md 1.1: trimmed)."""
+    return value if isinstance(value, str) and value and value == value.strip() else UNSET
+
+
 class State:
     """Opens and closes on a ledger what the handlers find in the frames."""
 
@@ -74,7 +79,7 @@ class State:
 
     def named(self, session: str) -> None:
         """A message names the provider's session, which is the thread."""
-        if session == self.session or not session.strip():
+        if session == self.session or native_id(session) is UNSET:
             return
         self.start_session(synthesized=True)
         self.session = session
@@ -110,12 +115,11 @@ class State:
 
     def item_refs(self, native: Any) -> ProviderRefs | UnsetType:
         """Return the refs of an item with the provider's id, if it is one."""
-        if not isinstance(native, str) or not native.strip():
+        id_ = native_id(native)
+        if id_ is UNSET:
             return self.refs
         session = self.session or UNSET
-        return ProviderRefs(
-            providerSessionId=session, providerThreadId=session, providerItemId=native
-        )
+        return ProviderRefs(providerSessionId=session, providerThreadId=session, providerItemId=id_)
 
     # Turns
 

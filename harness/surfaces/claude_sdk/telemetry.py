@@ -78,15 +78,16 @@ class Telemetry:
 
     def _status(self, message: Message) -> None:
         status = message.get("status")
+        known = status is None or (isinstance(status, str) and status in _STATUSES)
         result = message.get("compact_result")
-        busy: SessionState = "running" if self.state.turn or status in _STATUSES else "ready"
+        busy: SessionState = "running" if self.state.turn or (known and status) else "ready"
         reason: Any = status if isinstance(status, str) else UNSET
         if reason is UNSET and isinstance(result, str):
             reason = f"compact_result: {result}"
         mode = message.get("permissionMode")
         detail: Any = f"permissionMode: {mode}" if isinstance(mode, str) else UNSET
         self.state.emit(ev.SessionStateChanged, pl.SessionStateChangedPayload(busy, reason, detail))
-        if status is not None and status not in _STATUSES:
+        if not known:
             self.state.warn(f"the status {status!r} is not known")
 
     def _session_state(self, message: Message) -> None:
@@ -125,7 +126,9 @@ class Telemetry:
         self.state.emit(
             ev.ModelRerouted,
             pl.ModelReroutedPayload(
-                message["original_model"], message["fallback_model"], message["trigger"]
+                str(message["original_model"]),
+                str(message["fallback_model"]),
+                str(message["trigger"]),
             ),
         )
 
@@ -140,8 +143,9 @@ class Telemetry:
         return self.hooks.get(name) or self.hooks.setdefault(name, self.state.ledger.mint("hok"))
 
     def _hook_started(self, message: Message) -> None:
-        name = message["hook_name"]
-        payload = pl.HookStartedPayload(self._hook_id(message), name, message["hook_event"])
+        payload = pl.HookStartedPayload(
+            self._hook_id(message), str(message["hook_name"]), str(message["hook_event"])
+        )
         self.state.emit(ev.HookStarted, payload)
 
     def _hook_progress(self, message: Message) -> None:
@@ -158,7 +162,7 @@ class Telemetry:
         outcome: Any = message.get("outcome")
         if outcome is None and type(code) is int:
             outcome = "error" if code else "success"
-        if outcome not in _OUTCOMES:
+        if not isinstance(outcome, str) or outcome not in _OUTCOMES:
             self.state.warn(f"the outcome {outcome!r} of a hook is not known")
             return
         payload = pl.HookCompletedPayload(
@@ -226,21 +230,21 @@ class Telemetry:
     # Tools
 
     def _tool_progress(self, message: Message) -> None:
-        id_ = message["tool_use_id"]
+        id_ = str(message["tool_use_id"])
         tool = self.state.tools.get(id_)
         seconds = message.get("elapsed_time_seconds")
         payload = pl.ToolProgressPayload(
             id_,
             _text(message, "tool_name"),
             UNSET,
-            seconds if isinstance(seconds, int | float) else UNSET,
+            seconds if type(seconds) in {int, float} else UNSET,
         )
         self.state.emit(ev.ToolProgress, payload, tool.item.id if tool else UNSET)
 
     def _summary(self, field: str) -> Callable[[Message], None]:
         def handle(message: Message) -> None:
-            ids = message.get("preceding_tool_use_ids", UNSET)
-            payload = pl.ToolSummaryPayload(message[field], ids)
+            ids = message.get("preceding_tool_use_ids")
+            payload = pl.ToolSummaryPayload(str(message[field]), _texts(ids))
             self.state.emit(ev.ToolSummary, payload)
 
         return handle
@@ -276,11 +280,12 @@ class Telemetry:
         self.state.warn(f"{said}: {error}" if error else said)
 
     def _auth_status(self, message: Message) -> None:
+        busy = message.get("isAuthenticating")
         self.state.emit(
             ev.AuthStatus,
             pl.AuthStatusPayload(
-                message.get("isAuthenticating", UNSET),
-                message.get("output", UNSET),
+                busy if isinstance(busy, bool) else UNSET,
+                _texts(message.get("output")),
                 _text(message, "error"),
             ),
         )
@@ -292,10 +297,10 @@ class Telemetry:
         self.state.emit(ev.AccountRateLimitsUpdated, pl.AccountRateLimitsUpdatedPayload(limits))
 
     def _files_persisted(self, message: Message) -> None:
-        files = [pl.PersistedFile(f["filename"], f["file_id"]) for f in message["files"]]
+        files = [pl.PersistedFile(str(f["filename"]), str(f["file_id"])) for f in message["files"]]
         failed: Any = UNSET
         if "failed" in message:
-            failed = [pl.FailedFile(f["filename"], f["error"]) for f in message["failed"]]
+            failed = [pl.FailedFile(str(f["filename"]), str(f["error"])) for f in message["failed"]]
         self.state.emit(ev.FilesPersisted, pl.FilesPersistedPayload(files, failed))
 
     def _prompt_suggestion(self, message: Message) -> None:
@@ -308,6 +313,10 @@ class Telemetry:
         )
         whole = pl.ItemLifecyclePayload("unknown", "completed", "prompt suggestion", data=data)
         state.ledger.complete(item, "completed", whole)
+
+
+def _texts(value: Any) -> list[str] | UnsetType:
+    return [str(text) for text in value] if isinstance(value, list) else UNSET
 
 
 def _text(message: Message, key: str) -> str | UnsetType:

@@ -71,9 +71,7 @@ def test_cla_03_a_success_that_is_an_error_failed() -> None:
     assert (item.payload.itemType, item.payload.status) == ("error", "failed")
     assert item.payload.data["error"] == "overloaded"
     assert "assistant_message" not in [e.payload.itemType for e in of(events, "item.started")]
-    assert all(
-        b"<synthetic>" not in encode_event(e).split(b'"raw":')[0] for e in events
-    )
+    assert all(b"<synthetic>" not in encode_event(e).split(b'"raw":')[0] for e in events)
 
 
 def test_cla_04_an_empty_result_takes_nothing_from_what_was_said() -> None:
@@ -243,9 +241,7 @@ def test_cla_14_the_message_may_come_after_its_blocks_end() -> None:
     lines = reported("CLA-14")
     events = normalize([lines[0], lines[1], lines[3], lines[2]])
     assert one(events, "item.completed").payload.data == {"text": "OK"}
-    assert warnings_of(events) == [
-        "an assistant message tells nothing that was not told before"
-    ]
+    assert warnings_of(events) == ["an assistant message tells nothing that was not told before"]
 
 
 def test_cla_14_a_banner_is_noise_and_an_array_is_its_messages() -> None:

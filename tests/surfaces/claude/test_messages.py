@@ -58,9 +58,7 @@ def test_a_turn_runs_from_the_prompt_to_the_result() -> None:
             says("d", 1),
             assistant(text("cd")),
             stop(1),
-            result(
-                stop_reason="end_turn", usage=usage, modelUsage=models, total_cost_usd=0.5
-            ),
+            result(stop_reason="end_turn", usage=usage, modelUsage=models, total_cost_usd=0.5),
             exited(0),
         ]
     )
@@ -306,9 +304,7 @@ def test_the_work_of_a_sub_agent_names_the_call_that_started_it() -> None:
             says("main", 1),
             stop(0, "toolu_9"),
             stop(1),
-            assistant(
-                call(command="ls"), message={"id": "msg_3"}, parent_tool_use_id="toolu_9"
-            ),
+            assistant(call(command="ls"), message={"id": "msg_3"}, parent_tool_use_id="toolu_9"),
             user([result_of("a")], parent_tool_use_id="toolu_9"),
             result(),
         ]
@@ -336,10 +332,7 @@ def test_a_prompt_that_comes_too_early_waits_for_the_turns_end() -> None:
             result(uuid="u2"),
         ]
     )
-    said = [
-        (e.payload.data["text"], e.turnId)
-        for e in of(events, "item.completed")
-    ]
+    said = [(e.payload.data["text"], e.turnId) for e in of(events, "item.completed")]
     assert said == [("a", "trn-1"), ("b", "trn-1"), ("to a", "trn-1"), ("to b", "trn-2")]
     assert [e.payload.state for e in of(events, "turn.completed")] == ["completed"] * 2
 

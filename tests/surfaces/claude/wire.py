@@ -135,9 +135,7 @@ def begin(id_: str = "msg_1", parent: str | None = None) -> dict[str, Any]:
 
 
 def start(block: dict[str, Any], index: int = 0, parent: str | None = None) -> dict[str, Any]:
-    return stream(
-        {"type": "content_block_start", "index": index, "content_block": block}, parent
-    )
+    return stream({"type": "content_block_start", "index": index, "content_block": block}, parent)
 
 
 def delta(piece: dict[str, Any], index: int = 0, parent: str | None = None) -> dict[str, Any]:
