@@ -45,7 +45,7 @@ class Repeats(Normalizer):
     """Counts its events anew in each turn."""
 
     def on_turn(self, data: dict[str, Any]) -> None:
-        self.ledger._events = 0
+        self.ledger.count = 0
         super().on_turn(data)
 
 
