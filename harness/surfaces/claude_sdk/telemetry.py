@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
-from harness.canonical.names import SessionState, TaskStatus
+from harness.canonical.names import HookOutcome, SessionState, TaskStatus
 from harness.surfaces.claude_sdk.names import Message
 from harness.surfaces.claude_sdk.state import State
 
@@ -26,7 +26,11 @@ _TASKS: Final[dict[Any, TaskStatus]] = {
     "stopped": "stopped",
     "killed": "stopped",
 }
-_OUTCOMES: Final = frozenset({"success", "error", "cancelled"})
+_OUTCOMES: Final[dict[str, HookOutcome]] = {
+    "success": "success",
+    "error": "error",
+    "cancelled": "cancelled",
+}
 _ENVELOPE: Final = frozenset({"type", "subtype", "uuid", "session_id"})
 
 
@@ -162,12 +166,13 @@ class Telemetry:
         outcome: Any = message.get("outcome")
         if outcome is None and type(code) is int:
             outcome = "error" if code else "success"
-        if not isinstance(outcome, str) or outcome not in _OUTCOMES:
+        known = _OUTCOMES.get(outcome) if isinstance(outcome, str) else None
+        if known is None:
             self.state.warn(f"the outcome {outcome!r} of a hook is not known")
             return
         payload = pl.HookCompletedPayload(
             self._hook_id(message),
-            outcome,
+            known,
             _text(message, "output"),
             _text(message, "stdout"),
             _text(message, "stderr"),
@@ -232,7 +237,7 @@ class Telemetry:
     def _tool_progress(self, message: Message) -> None:
         id_ = str(message["tool_use_id"])
         tool = self.state.tools.get(id_)
-        seconds = message.get("elapsed_time_seconds")
+        seconds: Any = message.get("elapsed_time_seconds")
         payload = pl.ToolProgressPayload(
             id_,
             _text(message, "tool_name"),

@@ -27,7 +27,10 @@ from tests.surfaces.claude.wire import (
 THINKING = {"type": "thinking", "thinking": "", "signature": ""}
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
 HOOK = {"hook_id": "h", "hook_name": "Stop:x", "hook_event": "Stop"}
-QUESTIONS = {"tool_name": "AskUserQuestion", "input": {"questions": [{"question": "which?"}]}}
+QUESTIONS: dict[str, Any] = {
+    "name": "AskUserQuestion",
+    "input": {"questions": [{"question": "which?"}]},
+}
 SAID = {"behavior": "allow", "updatedInput": {"answers": {"which?": "this"}}}
 FORM = {"subtype": "elicitation", "mcp_server_name": "m", "message": "your name?"}
 CALLBACK = {

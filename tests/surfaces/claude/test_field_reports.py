@@ -50,7 +50,7 @@ def test_cla_01_a_stream_that_stops_is_interrupted_never_completed() -> None:
 def test_cla_02_what_follows_the_result_is_kept_after_the_turn() -> None:
     events = normalize(reported("CLA-02"))
     assert types(events)[-2:] == ["turn.completed", "hook.completed"]
-    hook = events[-1]
+    hook = one(events, "hook.completed")
     assert hook.turnId is UNSET
     assert (hook.payload.outcome, hook.payload.exitCode) == ("success", 0)
     assert hook.raw.payload["hook_name"] == "Stop"
@@ -342,7 +342,6 @@ def test_trn_08_nan_is_no_cost_and_a_big_number_is_exact() -> None:
 def test_a_delta_that_is_no_text_gives_a_warning_and_no_text(piece: object) -> None:
     events = normalize([start(text("")), delta({"type": "text_delta", "text": piece}), stop()])
     assert not of(events, "content.delta")
-    assert warnings_of(events) == [
-        "stream_event/content_block_delta/text_delta has not the shape that it should: "
-        "TypeError('text is no text')"
-    ]
+    (said,) = warnings_of(events)
+    assert said.startswith("stream_event/content_block_delta/text_delta has not the shape")
+    assert said.endswith(": TypeError('text is no text')")
