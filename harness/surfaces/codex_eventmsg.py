@@ -114,7 +114,7 @@ class EventMsgs(Handlers):
         native = msg.get("session_id")
         if isinstance(native, str) and not thread.native:
             thread = self.conversation.thread(native)
-        self.announce(thread)
+        self.conversation.announce(thread)
         config = {k: v for k, v in msg.items() if k not in {"type", "initial_messages"}}
         self.ledger.emit(
             ev.SessionConfigured,
@@ -122,17 +122,6 @@ class EventMsgs(Handlers):
             thread=thread.id,
             refs=thread.refs,
         )
-
-    def announce(self, thread: Thread) -> None:
-        """Emit `thread.started` once."""
-        if not thread.announced:
-            thread.announced = True
-            self.ledger.emit(
-                ev.ThreadStarted,
-                pl.ThreadStartedPayload(thread.ref),
-                thread=thread.id,
-                refs=thread.refs,
-            )
 
     def _shutdown(self, thread: Thread, _turn: str, _msg: Msg) -> None:
         payload = pl.SessionStateChangedPayload("stopped", "shutdown_complete")

@@ -26,6 +26,9 @@ FINAL: Final[dict[str, tuple[str, str]]] = {
 }
 """Stream kind to the field of `data` with the whole text, and where that differs (DECISIONS 11)."""
 
+MISSING: Final = pl.TurnCompletedPayload("interrupted", "missing-terminal")
+"""How a turn ends that no frame ends: DECISIONS.md 4."""
+
 _ENDED: Final = 1024
 """How many ended turns are remembered, to tell a late frame from one of a new turn."""
 
@@ -56,7 +59,7 @@ class Live:
 class TurnState:
     """An open turn: its items by native id, the ids of those that are closed, its failure."""
 
-    __slots__ = ("closed", "error", "items", "native", "thread", "turn")
+    __slots__ = ("closed", "error", "items", "native", "root", "thread", "turn")
 
     def __init__(self, turn: Turn, thread: "Thread", native: str) -> None:
         self.turn = turn
@@ -65,6 +68,7 @@ class TurnState:
         self.items: dict[str, Live] = {}
         self.closed: set[str] = set()
         self.error = ""
+        self.root = ""
 
 
 class Thread:
@@ -119,6 +123,32 @@ class Conversation:
             self.threads[name] = thread
         return thread
 
+    def announce(self, thread: Thread, *, synthesized: bool = False) -> None:
+        """Emit `thread.started` once for a thread that has a name."""
+        if thread.announced or not thread.native:
+            return
+        thread.announced = True
+        self.ledger.emit(
+            ev.ThreadStarted,
+            pl.ThreadStartedPayload(thread.ref),
+            thread=thread.id,
+            refs=thread.refs,
+            synthesized=synthesized,
+        )
+
+    def link(self, thread: Thread, links: dict[str, Any], *, synthesized: bool = False) -> None:
+        """Say which threads a thread comes from, by their canonical ids; `raw` has the others."""
+        for key in ("parentThreadId", "forkedFromId"):
+            if isinstance(links.get(key), str):
+                links[key] = self.thread(links[key]).id
+        self.ledger.emit(
+            ev.ThreadMetadataUpdated,
+            pl.ThreadMetadataUpdatedPayload(UNSET, links),
+            thread=thread.id,
+            refs=thread.refs,
+            synthesized=synthesized,
+        )
+
     def has_ended(self, thread: Thread, native: str) -> bool:
         """Whether that turn is one of those that ended lately."""
         return (thread.native, native) in self._ended
@@ -148,6 +178,7 @@ class Conversation:
         synthesized: bool = False,
     ) -> TurnState:
         """Open a turn with its `turn.started`; its model is the thread's where none is given."""
+        self.announce(thread, synthesized=True)
         refs: ProviderRefs | UnsetType = thread.refs
         if ref(native) is not UNSET:
             refs = ProviderRefs(providerThreadId=thread.ref, providerTurnId=native)
@@ -164,23 +195,30 @@ class Conversation:
         self, state: TurnState, payload: pl.TurnCompletedPayload, *, synthesized: bool = False
     ) -> None:
         """Close a turn, and what it leaves open, with its `turn.completed`."""
+        self._end_inner(state)
         self._forget(state)
         self.ledger.end_turn(state.turn, payload, synthesized=synthesized)
 
     def abort_turn(self, state: TurnState, reason: str) -> None:
         """Close a turn, and what it leaves open, with its `turn.aborted`."""
+        self._end_inner(state)
         self._forget(state)
         self.ledger.abort_turn(state.turn, reason)
+
+    def _end_inner(self, outer: TurnState) -> None:
+        """Close the turns that a turn has opened on its own thread, and that no frame ends.
+
+        A review has one: Codex names it once, and gives its items to the outer turn.
+        """
+        for state in list(outer.thread.open.values()):
+            if state.root == outer.native and state is not outer:
+                self.end_turn(state, MISSING, synthesized=True)
 
     def end_all(self) -> None:
         """Close every open turn: none of them will end natively (DECISIONS.md 4)."""
         for thread in self.threads.values():
-            for state in list(thread.open.values()):
-                self.end_turn(
-                    state,
-                    pl.TurnCompletedPayload("interrupted", "missing-terminal"),
-                    synthesized=True,
-                )
+            while thread.open:
+                self.end_turn(next(iter(thread.open.values())), MISSING, synthesized=True)
 
     def _forget(self, state: TurnState) -> None:
         thread = state.thread

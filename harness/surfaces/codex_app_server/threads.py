@@ -111,32 +111,31 @@ class ThreadHandlers:
 
     def announce(self, native: Params) -> Thread:
         """Emit `thread.started` once for a thread object, with its links to other threads."""
-        thread = self.conversation.thread(native.get("id"))
+        if not required(native, "id"):
+            raise ValueError("a thread without an id")
+        thread = self.conversation.thread(native["id"])
         self.conversation.start_session(synthesized=True)
         self.remember(thread, native.get("model"), native.get("reasoningEffort"))
-        if thread.announced:
-            self._thread_event(
-                thread,
-                ev.ThreadMetadataUpdated,
-                pl.ThreadMetadataUpdatedPayload(
-                    _text(native.get("name")), {k: native.get(k) for k in _LINKS if k in native}
-                ),
-            )
-            return thread
-        thread.announced = True
-        self._thread_event(
-            thread, ev.ThreadStarted, pl.ThreadStartedPayload(thread.ref)
-        )
         links = {k: native[k] for k in _LINKS if native.get(k)}
-        for key in ("parentThreadId", "forkedFromId"):
-            if isinstance(links.get(key), str):
-                # The canonical id, so that a client finds the thread; raw has the native one.
-                links[key] = self.conversation.thread(links[key]).id
-        if links:
-            self._thread_event(
-                thread, ev.ThreadMetadataUpdated, pl.ThreadMetadataUpdatedPayload(UNSET, links)
-            )
+        if thread.announced:
+            # What an earlier frame presupposed, or a repetition: the thread as it is now.
+            if isinstance(native.get("name"), str):
+                links["name"] = native["name"]
+            self.conversation.link(thread, links)
+        else:
+            self.conversation.announce(thread)
+            if links:
+                self.conversation.link(thread, links)
         return thread
+
+    def _children(self, sender: Thread, data: Any) -> None:
+        """Announce the threads of sub-agents, which nothing but the call to them announces."""
+        receivers = data.get("receiverThreadIds") if isinstance(data, dict) else None
+        for native in receivers if isinstance(receivers, list) else []:
+            child = self.conversation.thread(native)
+            if not child.announced and child is not sender:
+                self.conversation.announce(child, synthesized=True)
+                self.conversation.link(child, {"parentThreadId": sender.native}, synthesized=True)
 
     def remember(self, thread: Thread, model: Any, effort: Any) -> None:
         """Keep what the thread's next turns run with."""
@@ -217,7 +216,9 @@ class ThreadHandlers:
                 f"{method} came for a turn that had started before", state=state, thread=thread
             )
             return
+        root = params["turn"].get("rootTurnId")
         self.conversation.start_turn(thread, native)
+        thread.open[native].root = root if isinstance(root, str) else ""
 
     def _turn_completed(self, method: str, params: Params) -> None:
         thread = self.conversation.thread(params["threadId"])
@@ -322,7 +323,10 @@ class ThreadHandlers:
     def _item_completed(self, method: str, params: Params) -> None:
         if state := self._within(method, params):
             item = params["item"]
-            self.conversation.complete_item(state, str(item["id"]), view(item, ended=True), method)
+            shown = view(item, ended=True)
+            if shown.type == "collab_agent_tool_call":
+                self._children(state.thread, shown.payload.data)
+            self.conversation.complete_item(state, str(item["id"]), shown, method)
 
     def _delta(self, method: str, params: Params) -> None:
         """The slow way: a delta whose item is not open, or is not what it seems."""

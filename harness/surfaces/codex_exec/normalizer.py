@@ -20,7 +20,7 @@ from harness.surfaces.codex_eventmsg import EventMsgs, kind_of
 from harness.surfaces.codex_exec.kinds import ITEM_EVENTS, PREFIX, generation
 from harness.surfaces.codex_items import view
 from harness.surfaces.codex_process import exited
-from harness.surfaces.codex_state import Conversation, TurnState
+from harness.surfaces.codex_state import MISSING, Conversation, TurnState
 from harness.surfaces.ledger import Ledger
 
 Message = dict[str, Any]
@@ -164,17 +164,14 @@ class Normalizer:
 
     def _thread_started(self, message: Message) -> None:
         native = message.get("thread_id", message.get("session_id"))
-        if not isinstance(native, str):
+        if not isinstance(native, str) or not native:
             raise TypeError("thread_id is no text")
         resume = {"providerThreadId": self._asked} if self._asked else UNSET
         self._begin(pl.SessionStartedPayload(UNSET, resume), synthesized=False)
         self._thread = self.conversation.thread(native)
-        self.ledger.emit(
-            ev.ThreadStarted,
-            pl.ThreadStartedPayload(self._thread.ref),
-            thread=self._thread.id,
-            refs=self._thread.refs,
-        )
+        # Each process says it anew.
+        self._thread.announced = False
+        self.conversation.announce(self._thread)
         if self._asked and self._asked != native:
             self.conversation.warn(
                 "another thread was started than the one to be resumed",
@@ -188,7 +185,7 @@ class Normalizer:
             # It names no turn, so nothing more can come for the one before.
             self.conversation.end_turn(
                 self._open,
-                pl.TurnCompletedPayload("interrupted", "missing-terminal"),
+                MISSING,
                 synthesized=True,
             )
         self._open_turn(synthesized=False)

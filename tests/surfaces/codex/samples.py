@@ -291,6 +291,11 @@ for _type, _conversations in EVENTS.items():
         for c in _conversations
     ]
 
+_CONFIGURED = {"type": "session_configured", "session_id": "thr_A", "model": "m"}
+APP["codex/event/session_configured"] = [
+    [plain("codex/event/session_configured", conversationId="thr_A", msg=_CONFIGURED)]
+]
+
 EXEC: dict[str, list[Conversation]] = {
     "exit": [[exited(0)]],
     "noise": [["hello"]],
@@ -337,3 +342,6 @@ for _type, _conversations in {**EVENTS, **ASKED}.items():
         ]
         for c in _conversations
     ]
+EXEC["msg/session_configured"] = [
+    [{"id": "0", "msg": {"type": "warning"}}, {"id": "1", "msg": _CONFIGURED}]
+]

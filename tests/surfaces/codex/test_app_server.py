@@ -123,6 +123,57 @@ def test_a_turn_that_ends_no_one_knows_how_is_aborted(status: Any) -> None:
     assert of(events, "turn.completed") == []
 
 
+def test_an_inner_turn_ends_with_the_turn_it_is_of() -> None:
+    # A review: the inner turn is named once, its items are the outer turn's, and nothing ends it.
+    inner = turn_started("inner")
+    inner["params"]["turn"]["rootTurnId"] = "outer"
+    item = {"type": "exitedReviewMode", "id": "x", "review": "fine"}
+    params = {"threadId": "thr_A", "turnId": "outer", "item": item}
+    lines = [
+        inner,
+        {"method": "item/completed", "params": params},
+        turn_completed(turn="outer"),
+        exited(0),
+    ]
+    first, second = of(normalize(APP, lines), "turn.completed")
+    assert (first.payload.state, first.payload.stopReason) == ("interrupted", "missing-terminal")
+    assert (first.providerRefs.providerTurnId, is_made_up(first)) == ("inner", True)
+    assert (second.payload.state, is_made_up(second)) == ("completed", False)
+
+
+def test_a_sub_agents_turn_outlives_the_turn_that_started_it() -> None:
+    child = turn_started("child", "thr_B")
+    child["params"]["turn"]["rootTurnId"] = "turn_1"
+    lines = [turn_started(), child, turn_completed(), turn_completed(turn="child", thread="thr_B")]
+    assert [e.payload.state for e in of(normalize(APP, lines), "turn.completed")] == [
+        "completed",
+        "completed",
+    ]
+
+
+def test_a_sub_agents_thread_is_announced_by_the_call_to_it() -> None:
+    # Codex 0.163.0 sends no thread/started for it.
+    call = {
+        "type": "collabAgentToolCall",
+        "id": "call_1",
+        "tool": "spawnAgent",
+        "senderThreadId": "thr_A",
+        "receiverThreadIds": ["thr_B"],
+        "status": "completed",
+    }
+    lines = [turn_started(), note("item/completed", item=call), turn_started("child", "thr_B")]
+    events = normalize(APP, lines)
+    parent, child = of(events, "thread.started")
+    assert child.providerRefs.providerThreadId == "thr_B"
+    assert is_made_up(child)
+    link = one(events, "thread.metadata.updated")
+    assert (link.threadId, link.payload.metadata) == (
+        child.threadId,
+        {"parentThreadId": parent.threadId},
+    )
+    assert of(events, "turn.started")[1].threadId == child.threadId
+
+
 def test_a_snapshot_closes_what_it_has() -> None:
     item = {"type": "agentMessage", "id": "m", "text": "hello"}
     turn = {"id": "turn_1", "status": "completed", "error": None, "items": [item]}
@@ -158,8 +209,8 @@ def test_nothing_of_a_turn_after_its_end() -> None:
         turn_completed("failed"),
     ]
     events = normalize(APP, [turn_started(), turn_completed(), *late])
-    assert types(events)[3:] == ["runtime.warning"] * 5
-    assert all(e.turnId is UNSET for e in events[3:])
+    assert types(events)[-6:] == ["turn.completed", *["runtime.warning"] * 5]
+    assert all(e.turnId is UNSET for e in events[-5:])
 
 
 def test_deltas_after_the_items_end_are_told() -> None:
