@@ -40,7 +40,9 @@ class Kinds(Protocol):
     notification or message by its own name (`turn/completed`, `assistant`), `request NAME` for
     an agent's request, `response NAME` and `error NAME` for its answer to a client's request,
     `client NAME` and `client-response NAME` for what the client sends, and for every surface
-    `start`, `stderr`, `exit`, and `noise` for a line on stdout that is not of the protocol.
+    `start`, `stderr`, `exit`, and `noise` (`client noise`) for a line that is not of the protocol.
+    `repeat NAME` is a frame that only says again what an earlier one has said, where NAME itself
+    is mapped: a kind of its own can be ignored with a reason.
     """
 
     def of(self, frame: Frame) -> str:

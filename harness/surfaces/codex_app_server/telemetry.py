@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.canonical.names import HookOutcome
-from harness.surfaces.codex_app_server.threads import required
+from harness.surfaces.codex_app_server.errors import required
 from harness.surfaces.codex_state import Conversation, Thread, TurnState
 
 Params = dict[str, Any]

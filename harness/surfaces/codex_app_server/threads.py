@@ -10,10 +10,10 @@ from harness.canonical import payloads as pl
 from harness.canonical.names import (
     CanonicalItemType,
     ContentStreamKind,
-    RuntimeErrorClass,
     ThreadState,
     TurnState,
 )
+from harness.surfaces.codex_app_server.errors import error_class, message_of, required
 from harness.surfaces.codex_eventmsg import plan_payload
 from harness.surfaces.codex_items import view
 from harness.surfaces.codex_state import Conversation, Thread
@@ -48,29 +48,7 @@ _TURN_STATES: Final[dict[str, TurnState]] = {
     "interrupted": "interrupted",
     "failed": "failed",
 }
-_ERROR_CLASSES: Final[dict[str, RuntimeErrorClass]] = {
-    "httpConnectionFailed": "transport_error",
-    "responseStreamConnectionFailed": "transport_error",
-    "responseStreamDisconnected": "transport_error",
-    "unauthorized": "permission_error",
-    "cyberPolicy": "permission_error",
-    "misalignmentPolicyViolation": "permission_error",
-    "sandboxError": "permission_error",
-    "badRequest": "validation_error",
-    "contextWindowExceeded": "validation_error",
-    "activeTurnNotSteerable": "validation_error",
-    "threadRollbackFailed": "validation_error",
-    "other": "unknown",
-}
 _LINKS: Final = ("parentThreadId", "forkedFromId", "agentNickname", "agentRole")
-
-
-def error_class(info: Any) -> RuntimeErrorClass:
-    """Return the class of a `codexErrorInfo`: a name, or an object whose one key is the name."""
-    name = next(iter(info), None) if isinstance(info, dict) else info
-    if not isinstance(name, str):
-        return "unknown"
-    return _ERROR_CLASSES.get(name, "provider_error")
 
 
 class ThreadHandlers:
@@ -240,7 +218,7 @@ class ThreadHandlers:
             self.conversation.abort_turn(state, str(status))
             return
         error = turn.get("error")
-        message = _message(error)
+        message = message_of(error)
         if ended == "failed" and not state.error:
             self._fail(state, message or "the turn failed", error)
         self.conversation.end_turn(
@@ -263,7 +241,7 @@ class ThreadHandlers:
     def _error(self, _method: str, params: Params) -> None:
         """An error that will be retried, or whose flag is missing, ends nothing."""
         error = params.get("error")
-        message = _message(error) or str(params.get("message", "error"))
+        message = message_of(error) or str(params.get("message", "error"))
         thread = self.conversation.thread(params.get("threadId"))
         turn = params.get("turnId")
         named = isinstance(turn, str)
@@ -415,21 +393,6 @@ _METADATA: Final = {
     "thread/project/updated": "project",
     "thread/reverted": "reverted",
 }
-
-
-def required(params: Params, field: str) -> str:
-    """Return a text that a message must have. Raises TypeError and KeyError."""
-    value = params[field]
-    if not isinstance(value, str):
-        raise TypeError(f"{field} is no text")
-    return value
-
-
-def _message(error: Any) -> str:
-    if isinstance(error, dict):
-        message = error.get("message")
-        return message if isinstance(message, str) else ""
-    return error if isinstance(error, str) else ""
 
 
 def _text(value: Any) -> str | UnsetType:
