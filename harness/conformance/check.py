@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -204,7 +205,8 @@ def write_expected(
     except OSError as error:
         raise PinError(f"could not pin {path}: {error.strerror}; nothing was changed") from error
     finally:
-        pending.unlink(missing_ok=True)
+        with suppress(OSError):
+            pending.unlink(missing_ok=True)
     return path
 
 

@@ -18,6 +18,17 @@ _ALIKE: Final = 0.5
 
 _IDS: Final = frozenset({"eventId", "sessionId", "threadId", "turnId", "itemId", "requestId"})
 
+_FIRST: Final[dict[str, tuple[str, ...]]] = {
+    "session.started": ("sessionId",),
+    "thread.started": ("threadId",),
+    "turn.started": ("turnId",),
+    "item.started": ("itemId",),
+    "request.opened": ("requestId",),
+    "task.started": ("taskId",),
+    "hook.started": ("hookId",),
+}
+"""The events that an id is first met with."""
+
 _decoder = msgspec.json.Decoder()
 
 
@@ -60,17 +71,18 @@ class _Shift:
 
     def __init__(self) -> None:
         self._means: dict[str, str] = {}
-        self._taken: dict[str, str] = {}
+        self._taken: set[str] = set()
 
-    def same(self, due: Any, got: Any) -> bool:
-        """Whether a given id may stand for an expected one, from now on if it is a new pair."""
-        if not isinstance(due, str) or not isinstance(got, str):
-            return bool(due == got)
-        if got in self._means or due in self._taken:
-            return self._means.get(got) == due
-        self._means[got] = due
-        self._taken[due] = got
-        return True
+    def same(self, event: Any, field: str, due: Any, got: Any) -> bool:
+        """Whether a given id stands for an expected one; at its first event it may be any."""
+        if field in _FIRST.get(event, ()) and isinstance(due, str) and isinstance(got, str):
+            if got not in self._means and due not in self._taken:
+                self._means[got] = due
+                self._taken.add(due)
+                return True
+        elif got not in self._means:
+            return bool(due == got and due not in self._taken)
+        return bool(self._means.get(got) == due)
 
 
 def _aligned(
@@ -102,15 +114,15 @@ def _fields(
     due: dict[str, Any], got: dict[str, Any], number: int, shift: _Shift
 ) -> Iterator[Found]:
     """Yield the fields that differ between two events that belong together."""
-    where = _where(got, number)
+    where, kind = _where(got, number), got.get("type")
     due, got = dict(due), dict(got)
     for field in sorted(_IDS & (due.keys() | got.keys())):
         one, other = due.pop(field, UNSET), got.pop(field, UNSET)
-        if field != "eventId" and not shift.same(one, other):
+        if field != "eventId" and not shift.same(kind, field, one, other):
             yield Found(where, field, show(one), show(other), "")
     for field in ("taskId", "hookId"):
         one, other = _taken(due, field), _taken(got, field)
-        if not shift.same(one, other):
+        if not shift.same(kind, field, one, other):
             yield Found(where, f"payload.{field}", show(one), show(other), "")
     if due == got and _typed_equal(due, got):
         return

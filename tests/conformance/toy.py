@@ -122,7 +122,7 @@ class Normalizer:
 
     def on_run(self, data: dict[str, Any]) -> None:
         payload = pl.ItemLifecyclePayload(
-            "command_execution", "inProgress", data={"command": data["command"], "cwd": "/workspace"}
+            "command_execution", "inProgress", data={"command": data["command"], "cwd": "/home"}
         )
         self.item(data, payload)
 
