@@ -13,7 +13,7 @@ Verdict = Literal["pass", "fail", "unusable"]
 OK, FAILED, NOTHING, UNUSABLE = 0, 1, 3, 4
 
 
-class Violation(Struct, frozen=True, omit_defaults=True):
+class Violation(Struct, frozen=True):
     """One breach of one law: where it is, what was expected, what came, what to do.
 
     `frame` is the native frame's `seq` (0: none) and `kind` its native kind; `event` counts
@@ -33,7 +33,7 @@ class Violation(Struct, frozen=True, omit_defaults=True):
     hint: str = ""
 
 
-class CheckResult(Struct, omit_defaults=True):
+class CheckResult(Struct):
     """One check of one cassette. `more` counts the violations that are not shown.
 
     `note` says why a check was not judged, or on how much of the cassette.
@@ -48,7 +48,7 @@ class CheckResult(Struct, omit_defaults=True):
     note: str = ""
 
 
-class CassetteResult(Struct, omit_defaults=True):
+class CassetteResult(Struct):
     """One cassette's verdict. `problem` and `hint` say why it is unusable."""
 
     id: str

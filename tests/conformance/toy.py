@@ -3,6 +3,7 @@
 The wire: `hello`, `turn`, `say` (a delta), `said` (the whole text), `run`, `ran`, `ask`, `answer`
 (from the client), `think`, `done`, `note`, and `tick`, which is ignored.
 """
+# ruff: noqa: ARG002 - every handler takes the frame's data
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -15,7 +15,7 @@ class ProvidersItemId(Normalizer):
 
     def item(self, data: dict[str, Any], payload: Any) -> Any:
         mint = self.ledger.mint
-        self.ledger.mint = lambda _prefix: data["itemId"]  # type: ignore[method-assign]
+        self.ledger.mint = lambda prefix: data["itemId"] + prefix[:0]  # type: ignore[method-assign]
         try:
             return super().item(data, payload)
         finally:

@@ -1,4 +1,5 @@
 """Faults in the lives of turns, items and requests, and in the text that they carry."""
+# ruff: noqa: ARG002 - every handler takes the frame's data
 
 from typing import Any
 

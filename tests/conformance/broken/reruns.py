@@ -1,4 +1,5 @@
 """Faults that only a second run shows, and waiting for the end."""
+# ruff: noqa: ARG002 - every handler takes the frame's data
 
 import itertools
 from collections.abc import Iterable

@@ -1,4 +1,5 @@
 """Faults of form, and of manners."""
+# ruff: noqa: ARG002 - every handler takes the frame's data
 
 from collections.abc import Iterable
 from typing import Any
