@@ -154,7 +154,6 @@ class State:
             self._remember(id_)
         self.tools.clear()
         self.denied.clear()
-        self.prompted = self.interrupted = False
         self.ledger.end_turn(turn, payload, synthesized=synthesized)
 
     def end_all(self) -> None:

@@ -487,3 +487,79 @@ def test_a_session_that_goes_on_under_another_id_is_another_thread() -> None:
 def test_what_the_client_sets_is_the_sessions_configuration() -> None:
     events = normalize([client_asks("set_model", model="m2"), answer("c1")])
     assert one(events, "session.configured").payload.config == {"model": "m2"}
+
+
+def test_each_block_of_a_message_is_told_once() -> None:
+    events = normalize(
+        [
+            begin(),
+            start(text("")),
+            says("a"),
+            assistant(text("a")),
+            stop(),
+            start(text(""), 1),
+            says("b", 1),
+            assistant(text("b")),
+            stop(1),
+        ]
+    )
+    assert [e.payload.data for e in of(events, "item.updated")] == [{"text": "a"}, {"text": "b"}]
+    assert not warnings_of(events)
+
+
+def test_a_message_that_is_not_the_one_that_streams() -> None:
+    other = assistant(text("other"), message={"id": "msg_2"})
+    events = normalize([begin("msg_1"), start(text("")), says("a"), other, stop()])
+    texts = [e.payload.data["text"] for e in of(events, "item.completed")]
+    assert texts == ["other", "a"]
+    assert not of(events, "item.updated")
+
+
+def test_a_piece_after_the_turns_end_is_of_another_turn() -> None:
+    events = normalize([prompt(), begin(), start(text("")), says("a"), result(), says("b")])
+    deltas = of(events, "content.delta")
+    assert [(e.payload.delta, e.turnId) for e in deltas] == [("a", "trn-1"), ("b", "trn-2")]
+    assert deltas[0].itemId != deltas[1].itemId
+
+
+def test_a_piece_of_another_kind_than_its_block() -> None:
+    events = normalize([begin(), start(text("")), thinks("a")])
+    assert [e.payload.itemType for e in of(events, "item.started")] == [
+        "assistant_message",
+        "reasoning",
+    ]
+    assert one(events, "content.delta").itemId == "itm-2"
+
+
+def test_the_clis_own_words_without_a_failure() -> None:
+    own = assistant(text("No response requested."), message={"model": "<synthetic>"})
+    done = one(normalize([own]), "item.completed").payload
+    assert (done.itemType, done.status) == ("assistant_message", "completed")
+    assert done.data == {"text": "No response requested.", "synthetic": True}
+
+
+def test_a_prompt_that_waited_has_a_turn_that_a_background_result_does_not_end() -> None:
+    background = result(uuid="u2", origin={"kind": "task-notification"})
+    events = normalize(
+        [
+            prompt("a"),
+            prompt("b"),
+            result(uuid="u1"),
+            assistant(text("to b")),
+            background,
+            result(uuid="u3"),
+        ]
+    )
+    ended = [(e.turnId, e.raw.payload["uuid"]) for e in of(events, "turn.completed")]
+    assert ended == [("trn-1", "u1"), ("trn-3", "u2"), ("trn-2", "u3")]
+
+
+def test_a_refusal_is_of_its_own_turn() -> None:
+    failed = user([result_of("no", is_error=True)])
+    deny = sent(answer("r1", {"behavior": "deny", "message": "no"}))
+    ask = may_i(tool_use_id="toolu_1")
+    events = normalize(
+        [begin(), start(call()), ask, deny, failed, result(), begin(), start(call()), failed]
+    )
+    statuses = [e.payload.status for e in of(events, "item.completed")]
+    assert statuses == ["declined", "failed"]

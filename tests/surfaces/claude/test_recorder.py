@@ -100,6 +100,9 @@ class FakeWire:
 
     async def send(self, line: bytes) -> None:
         message = msgspec.json.decode(line)
+        # A client that takes its time: a reader that does not wait for it goes ahead.
+        for _ in range(9):
+            await asyncio.sleep(0)
         self.log.append(("out", message))
         for reply in self._replies(message):
             await self._queue.put(reply)
