@@ -4,7 +4,8 @@
 how its frames may differ: its text begins with one of these ways and a colon.
 
 - `presence`: frames of the kind may come or not, anywhere, with any content;
-- `order`: they may stand elsewhere among the others, in the same number with the same content;
+- `order`: they may stand elsewhere among the others, in the same number with the same content
+  (ids are numbered by first appearance, so they are numbered anew in each part);
 - `chunks FIELD`: they may stand elsewhere, and the text under the key FIELD may be split
   otherwise among those that are the same but for it: joined it is the same.
 """
@@ -17,6 +18,7 @@ from typing import Any
 import msgspec
 
 from harness.cassette import CassetteReader, Frame, open_cassette
+from harness.cassette.ids import Ids
 from harness.surfaces import SurfaceError, surface
 
 _WAY = re.compile(r"(presence|order|chunks \w+):")
@@ -74,7 +76,13 @@ def _load(path: Path) -> dict[str, list[str]]:
         for kind, texts in joined.items():
             parts[kind] = [_line(pair) for pair in texts.items()]
         parts["end"] = [_line(_end(cassette))]
-    return parts
+    return {name: _renumbered(lines) for name, lines in parts.items()}
+
+
+def _renumbered(lines: list[str]) -> list[str]:
+    """Rename the ids of a part by first appearance in it: elsewhere is another number."""
+    ids = Ids(0, "")
+    return [ids.rename(line) for line in lines]
 
 
 def _end(cassette: CassetteReader) -> dict[str, Any]:
