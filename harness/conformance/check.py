@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -171,6 +172,22 @@ def _reruns(path: Path, subject: Subject, judge: Judge, deterministic: Law) -> N
             rerun(law, subject, again, record, upto)
         if judge.frames > RERUN:
             law.result.note = f"on the first {upto:,} of {judge.frames:,} frames"
+
+
+def canonical_lines(
+    path: Path, *, subject: Subject | None = None, rules: RulesOf = rules_of
+) -> bytes:
+    """Return the canonical form of a cassette's events, one a line: what would be pinned.
+
+    Raises CassetteError for a cassette that is unusable, truncated ones among them.
+    """
+    with open_cassette(path) as cassette:
+        target = Target(cassette.header.id, path, shipped=False)
+    lines = BytesIO()
+    result = check_one(target, Corpus(path.parent, None), subject or Reference(), rules, lines)
+    if result.problem:
+        raise CassetteError(path, 0, result.problem, result.hint or "record it again")
+    return lines.getvalue()
 
 
 def write_expected(
