@@ -29,7 +29,8 @@ class Make:
         folder = self.folder / name
         folder.mkdir()
         (folder / "manifest.yaml").write_text(
-            f"{{surface: {name}, provider: codex, title: t, tier: {tier}, tier_reason: r, agents: []}}"
+            f"{{surface: {name}, provider: codex, title: t, tier: {tier}, tier_reason: r,"
+            " agents: []}"
         )
         (folder / "vocabulary.yaml").write_text(f"{{version: '1', source: s, kinds: {kinds}}}")
         return Surface(folder)
@@ -43,7 +44,13 @@ class Make:
     ) -> Coverage:
         """`shown` is row to (native, kind)."""
         header = Header(
-            1, surface, "codex", Agent("x", "1"), scenario, provenance, "2026-01-01T00:00:00Z"  # type: ignore[arg-type]  # a test's string
+            1,
+            surface,
+            "codex",
+            Agent("x", "1"),
+            scenario,
+            provenance,
+            "2026-01-01T00:00:00Z",  # type: ignore[arg-type]  # a test's string
         )
         rows = {
             row: Sighting(header.id, 7, 1, native, [kind]) for row, (native, kind) in shown.items()

@@ -1,0 +1,181 @@
+"""The matrix of a project: from its cassettes alone, the same bytes each time, safe to render."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.cassette import CassetteWriter, Header, open_cassette
+from harness.matrix.build import Matrix, build, stale, to_json, write
+from harness.matrix.cells import ICONS
+from harness.matrix.command import matrix_command
+from harness.matrix.render import events, files, table
+from harness.project import Project, find_project
+
+CORPUS = find_project(Path(__file__)).cassettes
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project with three cassettes of the corpus."""
+    for name in (
+        "codex-exec/codex-0.163.0/text",
+        "codex-app-server/codex-0.163.0/command-approved",
+        "claude-sdk/claude-code-2.1.332/text",
+    ):
+        path = tmp_path / "cassettes" / f"{name}.jsonl"
+        path.parent.mkdir(parents=True)
+        shutil.copy(CORPUS / f"{name}.jsonl", path)
+    return Project(tmp_path)
+
+
+def plain(matrix: Matrix) -> Any:
+    return json.loads(to_json(matrix))
+
+
+def rewrite(source: Path, target: Path, *, keep: Any, **header: Any) -> None:
+    """Write a cassette anew with some of its frames: a test's own, not a recording."""
+    with open_cassette(source) as cassette:
+        frames = [f for f in cassette if keep(f)]
+        head: Header = msgspec.structs.replace(cassette.header, **header)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with CassetteWriter(target, head) as writer:
+        for f in frames:
+            field = "data" if f.data is not msgspec.UNSET else "text"
+            writer.frame(f.at, f.dir, f.channel, field, f.content)
+        writer.finish(complete=True, exit_code=0)
+
+
+def test_three_cassettes_give_these_cells(project: Project) -> None:
+    rows = build(project).rows
+    values = {row: {p: cell.value for p, cell in cells.items()} for row, cells in rows.items()}
+    assert values["text"] == {
+        "acp": "not tried",
+        "cursor": "not tried",
+        "opencode": "not tried",
+        "codex": "direct",
+        "claude": "direct",
+    }
+    assert values["permission"]["codex"] == "partial"
+    assert values["permission"]["claude"] == "not tried"
+    cell = rows["permission"]["codex"]
+    assert cell.reason == "native on codex-app-server, not shown on codex-exec"
+    (evidence,) = cell.evidence
+    assert evidence.cassette == "codex-app-server/codex-0.163.0/command-approved"
+    with open_cassette(project.cassettes / f"{evidence.cassette}.jsonl") as cassette:
+        frame = next(f for f in cassette if f.seq == evidence.frame)
+    assert frame.data["method"] == "item/commandExecution/requestApproval"
+    assert evidence.kinds == ["request item/commandExecution/requestApproval"]
+
+
+def test_every_cell_that_is_seen_has_evidence_and_no_other_has(project: Project) -> None:
+    for cells in build(project).rows.values():
+        for cell in cells.values():
+            assert bool(cell.evidence) == (cell.value in {"direct", "partial", "optional"})
+
+
+def test_the_same_cassettes_give_the_same_bytes(project: Project) -> None:
+    assert files(build(project)) == files(build(project))
+
+
+def test_one_cassette_changes_only_what_rests_on_it(project: Project) -> None:
+    before = plain(build(project))
+    (project.cassettes / "claude-sdk/claude-code-2.1.332/text.jsonl").unlink()
+    after = plain(build(project))
+    for row, cells in before["rows"].items():
+        for provider, cell in cells.items():
+            if provider != "claude":
+                assert after["rows"][row][provider] == cell
+    assert after["rows"]["text"]["claude"]["value"] == "not tried"
+    assert after["native"]["codex-exec"] == before["native"]["codex-exec"]
+
+
+def test_native_kinds_are_counted_and_named_with_their_first_frame(project: Project) -> None:
+    native = {k.kind: k for k in build(project).native["codex-exec"]}
+    seen = native["turn.started"]
+    assert (seen.seen, seen.count) == ("scripted", 1)
+    assert seen.first is not None
+    assert seen.first[0] == "codex-exec/codex-0.163.0/text"
+    unseen = native["turn.failed"]
+    assert (unseen.seen, unseen.count, unseen.first) == ("not seen", 0, None)
+
+
+def test_a_broken_cassette_is_listed_and_takes_no_other_down(project: Project) -> None:
+    whole = plain(build(project))
+    folder = project.cassettes / "codex-exec/codex-0.163.0"
+    (folder / "broken.jsonl").write_bytes(b"junk\n")
+    lines = (folder / "text.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "cut.jsonl").write_bytes(b"".join(lines[:-1]).replace(b'"text"', b'"cut"', 1))
+    (folder / "moved.jsonl").write_bytes((folder / "text.jsonl").read_bytes())
+    matrix = build(project)
+    assert [line.split(":")[0] for line in matrix.unusable] == [
+        f"codex-exec/codex-0.163.0/{name}" for name in ("broken", "cut", "moved")
+    ]
+    assert "not a cassette" in matrix.unusable[0]
+    assert matrix.unusable[1].endswith(": truncated")
+    assert matrix.unusable[2].endswith("its header says codex-exec/codex-0.163.0/text")
+    assert plain(matrix)["rows"] == whole["rows"]
+
+
+def test_constructed_evidence_is_marked(project: Project) -> None:
+    source = project.cassettes / "claude-sdk/claude-code-2.1.332/text.jsonl"
+    rewrite(source, source, keep=lambda _: True, provenance="constructed")
+    matrix = build(project)
+    assert matrix.rows["text"]["claude"].constructed_only
+    assert not matrix.rows["text"]["codex"].constructed_only
+    line = next(x for x in events(matrix).splitlines() if x.startswith("| text"))
+    assert line.count("(constructed)") == 1
+
+
+def test_stale_names_what_differs_and_write_mends_it(project: Project) -> None:
+    content = files(build(project))
+    assert stale(project, content) == list(content)
+    write(project, content)
+    assert stale(project, content) == []
+    (project.matrix / "native.md").write_text("old")
+    (project.matrix / "gone.md").write_text("of another time")
+    assert stale(project, content) == ["native.md", "gone.md"]
+    write(project, content)
+    assert sorted(p.name for p in project.matrix.iterdir()) == sorted(content)
+
+
+def test_the_command_says_stale_and_writes_nothing(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert matrix_command(project, check=True, json=False) == 1
+    assert "README.md is stale; run `harness matrix`" in capsys.readouterr().err
+    assert not project.matrix.exists()
+    assert matrix_command(project, check=False, json=False) == 0
+    shown = capsys.readouterr().out
+    assert "65 cells:" in shown
+    assert matrix_command(project, check=True, json=True) == 0
+    assert json.loads(capsys.readouterr().out)["rows"]["text"]["codex"]["value"] == "direct"
+
+
+def test_no_cassette_is_nothing_run(tmp_path: Path) -> None:
+    (tmp_path / "cassettes").mkdir()
+    assert matrix_command(Project(tmp_path), check=False, json=False) == 3
+
+
+@pytest.mark.parametrize(
+    ("hostile", "shown"),
+    [
+        ("a|b", "a\\|b"),
+        ("two\nlines", "two\\nlines"),
+        ("<script>x</script>", "&lt;script>x&lt;/script>"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("\u202eright to left", "\\u202eright to left"),
+        ("1.10", "1.10"),
+    ],
+)
+def test_a_cell_stays_a_cell_whatever_it_holds(hostile: str, shown: str) -> None:
+    lines = table(["head"], [[hostile]]).splitlines()
+    assert len(lines) == 3
+    assert lines[2].strip("| ") == shown
+
+
+def test_each_value_has_one_icon() -> None:
+    assert len(set(ICONS.values())) == len(ICONS) == 6

@@ -1,0 +1,254 @@
+"""The commands: what they print, and the exit code of each way to end."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.canonical import decode_event
+from harness.cli import main
+from harness.project import find_project
+from harness.scenarios import scenario_ids
+
+ROOT = find_project(Path(__file__)).root
+TEXT = "codex-exec/codex-0.163.0/text"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str, root: Path = ROOT) -> Any:
+    """Run a command; return its exit code, what it printed, and its errors."""
+    code = main(["--root", str(root), *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_show_is_a_timeline_of_both_directions(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "show", TEXT)
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0].startswith(f"{TEXT}  (scripted, 20")
+    assert " -> start " in lines[2]
+    assert " <- stderr Reading additional input from stdin" in lines[3]
+    assert " <- stdout thread.started " in lines[4]
+    assert lines[-1].endswith("frames, exit code 0, complete")
+    _, narrow, _ = run(capsys, "show", TEXT, "--width", "40")
+    assert max(map(len, narrow.splitlines()[2:-1])) == 40
+
+
+def test_replay_prints_canonical_events(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "replay", TEXT)
+    assert code == 0
+    events = [decode_event(line) for line in out.splitlines()]
+    assert [e.type for e in events] == [
+        "session.started",
+        "thread.started",
+        "turn.started",
+        "item.started",
+        "item.completed",
+        "turn.completed",
+        "session.exited",
+    ]
+
+
+def test_schema_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "schema")
+    assert code == 0
+    assert json.loads(out)["title"] == "ProviderRuntimeEventV2"
+
+
+def test_check_judges_a_selection(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "check", "--surface", "codex-exec", "--scenario", "text")
+    assert code == 0
+    assert f"pass     {TEXT}" in out
+    code, out, _ = run(capsys, "check", TEXT, "--json")
+    assert code == 0
+    (result,) = json.loads(out)["cassettes"]
+    assert (result["id"], result["verdict"]) == (TEXT, "pass")
+
+
+def test_list_surfaces_scenarios_cassettes(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = {
+        what: json.loads(run(capsys, "list", what, "--json")[1])
+        for what in ("surfaces", "scenarios", "cassettes", "laws")
+    }
+    by_name = {row["surface"]: row for row in rows["surfaces"]}
+    assert set(by_name) >= {"claude-sdk", "codex-app-server", "codex-exec"}
+    assert by_name["codex-exec"]["excluded"]["command-approved"] == (
+        "codex exec asks nobody, so a command cannot be approved"
+    )
+    assert [row["scenario"] for row in rows["scenarios"]] == list(scenario_ids())
+    cassette = next(row for row in rows["cassettes"] if row["id"] == TEXT)
+    assert cassette == {
+        "id": TEXT,
+        "surface": "codex-exec",
+        "agent": "codex-0.163.0",
+        "scenario": "text",
+        "provenance": "scripted",
+        "outcome": "completed",
+        "frames": 7,
+    }
+    assert {"items", "turns", "requests", "deltas", "text"} <= {r["law"] for r in rows["laws"]}
+    assert all(row["statement"] and row["source"] for row in rows["laws"])
+
+
+def test_a_third_of_the_corpus_ends_in_something_else_than_success(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = json.loads(run(capsys, "list", "cassettes", "--json")[1])
+    scripted = [row for row in rows if row["provenance"] == "scripted"]
+    assert len(scripted) >= 40
+    other = [row for row in scripted if row["outcome"] != "completed"]
+    assert len(other) * 3 >= len(scripted)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["check", "--scenario", "nope"], 3, "no cassette under"),
+        (["check", "nope"], 3, "no cassette 'nope': neither a file nor an id under"),
+        (["show", "nope"], 3, "`harness list cassettes` gives the ids"),
+        (["show", "README.md"], 4, "README.md:1: not a cassette"),
+        (["replay", "README.md"], 4, "README.md:1: not a cassette"),
+        (["check", TEXT, "--normalizer", "nowhere:N"], 5, "nowhere"),
+        (["record", "--surface", "codex-exec"], 2, "name a --surface and a --scenario"),
+        (["record", "--all", "--scenario", "text"], 2, "exclude each other"),
+        (["record", "--surface", "codx-exec", "--all"], 2, "did you mean codex-exec?"),
+        (["record", "--surface", "codex-exec", "--scenario", "txt"], 2, "text"),
+        (
+            ["record", "--surface", "codex-exec", "--scenario", "command-approved"],
+            3,
+            "codex exec asks nobody",
+        ),
+        (
+            ["record", "--surface", "codex-exec", "--scenario", "text", "--timeout", "nan"],
+            2,
+            "a number of seconds above 0",
+        ),
+        (
+            [
+                *("record", "--surface", "codex-exec", "--scenario", "text"),
+                *("--agent-path", "/no/such/codex"),
+            ],
+            5,
+            "/no/such/codex: No such file or directory",
+        ),
+    ],
+)
+def test_an_error_has_its_code_and_says_what_to_do(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    code: int,
+    said: str,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    got, _, err = run(capsys, *arguments)
+    assert got == code
+    assert said in err
+    assert err.startswith(f"harness {arguments[0]}: ")
+    assert "Traceback" not in err
+
+
+def test_no_corpus_is_nothing_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "cassettes").mkdir()
+    for command in (["check"], ["matrix"], ["accept"]):
+        assert run(capsys, *command, root=tmp_path)[0] == 3
+
+
+def test_accept_pins_and_check_then_compares(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "cassettes" / f"{TEXT}.jsonl"
+    path.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "cassettes" / f"{TEXT}.jsonl", path)
+    code, out, _ = run(capsys, "check", root=tmp_path)
+    assert code == 4
+    assert "harness accept" in out
+    assert run(capsys, "accept", root=tmp_path)[0] == 0
+    pinned = tmp_path / "expected" / f"{TEXT}.jsonl"
+    assert pinned.read_bytes() == (ROOT / "expected" / f"{TEXT}.jsonl").read_bytes()
+    assert run(capsys, "check", root=tmp_path)[0] == 0
+
+
+def test_demo_without_agents_runs_on_the_corpus_and_says_what_is_missing(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "cassettes" / Path(TEXT).parent
+    root.mkdir(parents=True)
+    shutil.copy(ROOT / "cassettes" / f"{TEXT}.jsonl", root)
+    expected = tmp_path / "expected" / Path(TEXT).parent
+    expected.mkdir(parents=True)
+    shutil.copy(ROOT / "expected" / f"{TEXT}.jsonl", expected)
+    # Agents are looked for in this environment's packages and on PATH: hide both.
+    code = (
+        "import importlib.util as u, sys\n"
+        "find = u.find_spec\n"
+        "u.find_spec = lambda n, *a: None if n in ('codex_cli_bin', 'claude_agent_sdk') "
+        "else find(n, *a)\n"
+        "from harness.cli import main\n"
+        f"sys.exit(main(['--root', {str(tmp_path)!r}, 'demo']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PATH": "/nowhere", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"pass     {TEXT}" in done.stdout
+    assert "== Not installed, so not recorded just now" in done.stdout
+    assert "pip install openai-codex-cli-bin" in done.stdout
+    assert "pip install claude-agent-sdk" in done.stdout
+
+
+@pytest.mark.agents
+def test_demo_records_three_scenarios_from_each_agent(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    root = tmp_path / "cassettes" / Path(TEXT).parent
+    root.mkdir(parents=True)
+    shutil.copy(ROOT / "cassettes" / f"{TEXT}.jsonl", root)
+    expected = tmp_path / "expected" / Path(TEXT).parent
+    expected.mkdir(parents=True)
+    shutil.copy(ROOT / "expected" / f"{TEXT}.jsonl", expected)
+    code, out, err = run(capsys, "demo", "--json", root=tmp_path)
+    assert code == 0, err
+    result = json.loads(out)
+    if result["missing"]:
+        pytest.skip(result["missing"][0])
+    recorded = [name.removesuffix(".jsonl") for name in result["recorded"]]
+    assert [name.rsplit("/", 1)[1] for name in recorded] == 2 * [
+        "text",
+        "command-approved",
+        "interrupt-text",
+    ]
+    assert result["verdicts"] == dict.fromkeys([*recorded, TEXT], "pass")
+
+
+def test_a_pipe_that_closes_is_no_error() -> None:
+    command = [sys.executable, "-m", "harness.cli", "--root", str(ROOT), "list", "laws"]
+    # The reading end is closed before anything is written to it.
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False, cwd=ROOT)
+    os.close(writer)
+    assert done.stderr == b""
+
+
+@pytest.mark.slow
+def test_help_is_quick() -> None:
+    def best(*arguments: str) -> float:
+        times = []
+        for _ in range(7):
+            begun = time.perf_counter()
+            subprocess.run([sys.executable, *arguments], check=True, capture_output=True, cwd=ROOT)
+            times.append(time.perf_counter() - begun)
+        return min(times)
+
+    assert best("-m", "harness.cli", "--help") <= 5 * best("-c", "pass")
