@@ -151,7 +151,7 @@ def _judge(  # noqa: PLR0913, PLR0917 - the parts of one verdict
         result.hint = "record it again with `harness record`"
     elif pins is None and pinned is not None and not pinned.is_file():
         result.problem = f"{pinned}: there is no expected output for this cassette"
-        result.hint = "accept the cassette's output once it is right"
+        result.hint = "`harness accept` pins its output, once it is right"
     if result.problem and not failed:
         result.verdict = "unusable"
 

@@ -16,7 +16,7 @@ from harness.conformance.law import Law, Place
 STRETCH: Final = 1000
 """How many events after the first difference are aligned and explained."""
 
-_AGAIN = "accept the cassette's output anew, once it is right"
+_AGAIN = "`harness accept` pins the output anew, once it is right"
 
 
 class ExpectedError(Exception):
