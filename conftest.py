@@ -8,5 +8,5 @@ from tests.expected_file import ExpectedFile
 
 @pytest.fixture
 def expected(snapshot: SnapshotAssertion) -> SnapshotAssertion:
-    """The expected file of a cassette: `assert lines == expected(name=cassette_id)`."""
+    """Return what compares canonical lines with the expected file of the cassette `name`."""
     return snapshot.use_extension(ExpectedFile)

@@ -205,10 +205,14 @@ class Recorder(Protocol):
 class MakeDriver(Protocol):
     """Makes the driver of one conversation; `prepare` has been called."""
 
-    def __call__(self, setup: Setup, /) -> Driver: ...
+    def __call__(self, setup: Setup, /) -> Driver:
+        """Return the driver."""
+        ...
 
 
 class Converse(Protocol):
     """Runs a client library of the provider's over the wire until the conversation is over."""
 
-    async def __call__(self, setup: Setup, wire: Wire, /) -> None: ...
+    async def __call__(self, setup: Setup, wire: Wire, /) -> None:
+        """Return once the conversation is over."""
+        ...

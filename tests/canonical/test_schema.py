@@ -36,7 +36,8 @@ def fill(schema: dict[str, Any]) -> Any:
     kind = schema.get("type")
     if kind == "object":
         return {k: fill(schema["properties"][k]) for k in schema.get("required", [])}
-    return {"string": "x", "array": [], "boolean": True, "integer": 0, "number": 0}.get(kind or "", 1)
+    plain = {"string": "x", "array": [], "boolean": True, "integer": 0, "number": 0}
+    return plain.get(kind or "", 1)
 
 
 def test_the_schema_is_one_and_names_every_type() -> None:

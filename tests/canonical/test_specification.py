@@ -81,9 +81,7 @@ def test_the_envelope_has_the_specifications_fields() -> None:
     assert block
     text = re.sub(r"//.*", "", block[1])
     fields = members(text)
-    assert {f.rstrip("?") for f in fields} - {"type"} == {
-        f.name for f in structs.fields(EventBase)
-    }
+    assert {f.rstrip("?") for f in fields} - {"type"} == {f.name for f in structs.fields(EventBase)}
     for field in structs.fields(EventBase):
         optional = f"{field.name}?" in fields
         assert (field.default is UNSET) == optional, field.name

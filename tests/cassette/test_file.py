@@ -168,9 +168,14 @@ def test_leaving_without_finish_leaves_nothing_new(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     write(path, [b"old"])
     before = path.read_bytes()
-    with pytest.raises(KeyError), CassetteWriter(path, HEADER) as writer:
-        writer.frame(0, "in", "stdout", "text", "new")
-        raise KeyError
+
+    def interrupted() -> None:
+        with CassetteWriter(path, HEADER) as writer:
+            writer.frame(0, "in", "stdout", "text", "new")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        interrupted()
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["a.jsonl"]
 
@@ -227,7 +232,7 @@ def corrupt(path: Path, line: int, old: bytes, new: bytes) -> None:
         (5, b"}\n", b"}\n{", 6, "something follows the footer"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(  # noqa: PLR0917
+def test_what_is_wrong_is_named_with_its_line(
     tmp_path: Path, line: int, old: bytes, new: bytes, at: int, problem: str
 ) -> None:
     path = tmp_path / "a.jsonl"

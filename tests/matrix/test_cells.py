@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cassette import Agent, Header
+from harness.cassette import Agent, Header, Provenance
 from harness.matrix.cells import cell
 from harness.matrix.coverage import Coverage, Sighting
 from harness.matrix.rows import ROWS
@@ -39,7 +39,7 @@ class Make:
         self,
         surface: str,
         shown: dict[str, tuple[bool, str]],
-        provenance: str = "scripted",
+        provenance: Provenance = "scripted",
         scenario: str = "a",
     ) -> Coverage:
         """`shown` is row to (native, kind)."""
@@ -50,7 +50,7 @@ class Make:
             Agent("x", "1"),
             scenario,
             provenance,
-            "2026-01-01T00:00:00Z",  # type: ignore[arg-type]  # a test's string
+            "2026-01-01T00:00:00Z",
         )
         rows = {
             row: Sighting(header.id, 7, 1, native, [kind]) for row, (native, kind) in shown.items()

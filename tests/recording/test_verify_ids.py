@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.recording.test_verify import TEXT, differences, room, write
+from harness.recording.verify import differences
+from tests.recording.test_verify import TEXT, room, write
 
 __all__ = ["room"]
 

@@ -9,7 +9,9 @@ from tests.conformance.broken import frames, ids, lifecycle, reruns, schema
 _MODULES = (schema, ids, lifecycle, frames, reruns)
 
 BROKEN = [
-    (law, name, make) for module in _MODULES for law, faults in module.BROKEN.items()
+    (law, name, make)
+    for module in _MODULES
+    for law, faults in module.BROKEN.items()
     for name, make in faults.items()
 ]
 ALSO: dict[str, set[str]] = {}
