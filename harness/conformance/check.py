@@ -2,23 +2,26 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
-from harness.cassette import CassetteError, Header, open_cassette
+from harness.cassette import CassetteError, Frame, Header, open_cassette
 from harness.conformance.corpus import Corpus, Target, unusable
 from harness.conformance.expected import ExpectedError
 from harness.conformance.judge import Judge, Rules
-from harness.conformance.law import Law, Place
+from harness.conformance.law import Place
 from harness.conformance.laws.reruns import RERUN, Deterministic, rerun
 from harness.conformance.report import CassetteResult, CheckResult, Report
 from harness.subject import Reference, Subject
 from harness.surfaces import SurfaceError, surface
 
 PENDING_SUFFIX = ".new"
+
+SMALL: Final = 1 << 20
+"""Bytes up to which a cassette's frames are kept for the reruns instead of read again."""
 
 RulesOf = Callable[[Header], Rules]
 """Finds what the judge needs of a cassette's surface. Raises SurfaceError."""
@@ -128,7 +131,10 @@ def _judge(  # noqa: PLR0913, PLR0917 - the parts of one verdict
         try:
             if pinned is not None and pinned.is_file():
                 judge.compare(pinned)
-            judge.run(cassette)
+            # A cassette that is small is read once for all runs.
+            small = target.path.stat().st_size <= SMALL
+            frames = list(cassette) if small else cassette
+            judge.run(frames)
             judge.finish(truncated=cassette.truncated)
         finally:
             judge.close()
@@ -140,7 +146,7 @@ def _judge(  # noqa: PLR0913, PLR0917 - the parts of one verdict
     if judge.failed:
         deterministic.not_judged("the normalizer stopped in the first run")
     else:
-        _reruns(target.path, subject, judge, deterministic)
+        _reruns(target.path, frames if small else None, subject, judge, deterministic)
     failed = any(c.status == "fail" for c in result.checks)
     result.verdict = "fail" if failed else "pass"
     if result.truncated:
@@ -164,12 +170,27 @@ def _pinned(target: Target, corpus: Corpus, name: str) -> Path | None:
     return None
 
 
-def _reruns(path: Path, subject: Subject, judge: Judge, deterministic: Law) -> None:
+def _reruns(
+    path: Path,
+    frames: Iterable[Frame] | None,
+    subject: Subject,
+    judge: Judge,
+    deterministic: Deterministic,
+) -> None:
+    """Feed the frames again, twice; they are read again where they were not kept."""
     record = judge.record
     fed = len(record.counts)
     for law, upto in ((deterministic, fed), (judge.prefix, fed // 2)):
-        with open_cassette(path) as again:
-            rerun(law, subject, again, record, upto)
+        try:
+            session = subject.open(judge.header)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a foreign normalizer
+            law.fail("", "one more session", f"{type(error).__name__}: {error}")
+            continue
+        if frames is not None:
+            rerun(law, session, frames, record, upto)
+        else:
+            with open_cassette(path) as again:
+                rerun(law, session, again, record, upto)
         if judge.frames > RERUN:
             law.result.note = f"on the first {upto:,} of {judge.frames:,} frames"
 

@@ -32,8 +32,10 @@ class Corpus:
 
     def all(self) -> list[Target]:
         """Return the cassettes of the corpus, sorted by id."""
-        paths = sorted(self.cassettes.glob("*/*/*.jsonl"))
-        return [Target(_id(path, self.cassettes), path, shipped=True) for path in paths]
+        return [
+            Target(_inside(path, self.cassettes), path, shipped=True)
+            for path in sorted(self.cassettes.glob("*/*/*.jsonl"))
+        ]
 
     def select(
         self, names: Sequence[str | Path], surface: str | None, scenario: str | None
@@ -60,7 +62,7 @@ class Corpus:
             return []
         results = []
         for path in sorted(self.expected.glob("**/*.jsonl")):
-            target = Target(_id(path, self.expected), path, shipped=True)
+            target = Target(_inside(path, self.expected), path, shipped=True)
             if (self.cassettes / f"{target.id}.jsonl").is_file():
                 continue
             if _wanted(target, surface, scenario):
@@ -87,8 +89,9 @@ class Corpus:
         return [Target(name, path, shipped=True)] if path.is_file() else []
 
     def _target(self, path: Path) -> Target:
-        inside = path.resolve().is_relative_to(self.cassettes.resolve())
-        return Target(_id(path, self.cassettes) if inside else str(path), path, shipped=inside)
+        whole, root = path.resolve(), self.cassettes.resolve()
+        inside = whole.is_relative_to(root)
+        return Target(_inside(whole, root) if inside else str(path), path, shipped=inside)
 
     def _unknown(self, name: str) -> CassetteResult:
         near = difflib.get_close_matches(name, [t.id for t in self.all()], 1)
@@ -112,8 +115,8 @@ def unusable(target: Target, problem: str, hint: str) -> CassetteResult:
     )
 
 
-def _id(path: Path, root: Path) -> str:
-    return path.resolve().relative_to(root.resolve()).with_suffix("").as_posix()
+def _inside(path: Path, root: Path) -> str:
+    return path.relative_to(root).with_suffix("").as_posix()
 
 
 def _wanted(target: Target, surface: str | None, scenario: str | None) -> bool:

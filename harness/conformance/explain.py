@@ -56,9 +56,7 @@ def explain(due: Sequence[bytes], got: Sequence[bytes], first: int) -> Iterator[
         for i in range(paired):
             yield from _fields(due_events[a + i], got_events[c + i], first + c + i, shift)
         for event in due_events[a + paired : b]:
-            yield Found(
-                _where(event, first + c + paired), "", _summary(event), "no such event", ""
-            )
+            yield Found(_where(event, first + c + paired), "", _summary(event), "no such event", "")
         for number, event in enumerate(got_events[c + paired : d], first + c + paired):
             yield Found(_where(event, number), "", "no such event", _summary(event), "")
 

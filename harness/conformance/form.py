@@ -7,6 +7,7 @@ with object keys sorted, so that the order in which a normalizer built an object
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, Union, get_type_hints
 
 import msgspec
@@ -102,7 +103,8 @@ class Names(dict[Any, Any]):
     """
 
     def __init__(self, prefix: str, on_new: Callable[[str], None] | None = None) -> None:
-        super().__init__({UNSET: UNSET})
+        super().__init__()
+        self[UNSET] = UNSET
         self.prefix = prefix + "-"
         self.last = 0
         self._own = 0
@@ -134,10 +136,7 @@ class Names(dict[Any, Any]):
             return False
         number = id_[len(self.prefix) :]
         return (
-            number.isascii()
-            and number.isdigit()
-            and number[0] != "0"
-            and int(number) <= self._own
+            number.isascii() and number.isdigit() and number[0] != "0" and int(number) <= self._own
         )
 
 
@@ -151,7 +150,7 @@ class Renamer:
 
     def __init__(self, on_new: Callable[[str, str], None] | None = None) -> None:
         def names(prefix: str, field: str) -> Names:
-            return Names(prefix, on_new and (lambda id_: on_new(field, id_)))
+            return Names(prefix, partial(on_new, field) if on_new else None)
 
         self.count = 0
         self._before: Line

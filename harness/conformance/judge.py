@@ -79,16 +79,14 @@ LAWS: Final[tuple[type[Law], ...]] = (
 class Judge:
     """Judges one run. `feed` every frame, then `finish`; the results are in `laws`."""
 
-    def __init__(
-        self, subject: Subject, cassette: CassetteReader, name: str, rules: Rules
-    ) -> None:
+    def __init__(self, subject: Subject, cassette: CassetteReader, name: str, rules: Rules) -> None:
         header = cassette.header
         self.place = place = Place(name)
         self.failed = False
         self.frames = 0
         self.record = Record()
         self._subject = subject
-        self._header = header
+        self.header = header
         self._kinds = rules.kinds
         self._ignored = rules.ignored
         self._window = Window()
@@ -148,7 +146,7 @@ class Judge:
     def run(self, frames: Iterable[Frame]) -> None:  # noqa: C901 - the loop, once
         """Feed the frames, then the end. Raises CassetteError and ExpectedError."""
         try:
-            session = self._subject.open(self._header)
+            session = self._subject.open(self.header)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a foreign normalizer does
             self._stop("opening a session", error)
             return
@@ -173,7 +171,7 @@ class Judge:
             if not named and kind not in ignored:
                 self._accounted.unnamed(seq, kind)
             if record.open:
-                record.frame(self._renamer.count)
+                record.frame(kind, self._renamer.count)
             self.frames = seq
         place.event, place.of = 0, None
         try:

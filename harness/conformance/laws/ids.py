@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import UNSET
@@ -12,6 +13,10 @@ from harness.conformance.law import Law, Place, Recent, show
 _ID_KEY = re.compile(r"(?:^|_)(?:uu)?ids?$|(?:Id|ID|Uuid|UUID)s?$|^uuid$")
 _DIGITS: Final = "0123456789"
 _LONGEST: Final = 18
+"""Digits of a counter: more of them are a random id."""
+
+_LONGEST_KEY: Final = 64
+"""Characters of a key that names an id: keys are content too."""
 _MANY: Final = 64
 """Counters, and ranges of each: more of them are not counters but random ids."""
 _MINT = "mint an id of your own, and keep the provider's in providerRefs"
@@ -33,6 +38,8 @@ class Ids(Law):
         self._native = Recent()
         self._minted = Recent()
         self._refs: Any = UNSET
+        self._walked: Any = None
+        self._found: set[str] = set()
 
     def new(self, field: str, id_: str) -> None:
         """Judge a canonical id that is met for the first time, before its event's refs."""
@@ -40,11 +47,18 @@ class Ids(Law):
             self.fail(field, "an id without white space around it", id_)
         if id_ in self._native:
             self.fail(field, "a minted id", f"{show(id_)}, which is in providerRefs", _MINT)
-        elif id_ in native_ids(self.frame):
+        elif id_ in self._in_frame():
             self.fail(
                 field, "a minted id", f"{show(id_)}, which is in an id field of the frame", _MINT
             )
         self._minted.add(id_)
+
+    def _in_frame(self) -> set[str]:
+        """The native ids of the frame being fed; a frame often brings several new ids."""
+        if self._walked is not self.frame:
+            self._walked = self.frame
+            self._found = set(native_ids(self.frame))
+        return self._found
 
     def refs(self, refs: ProviderRefs) -> None:
         """Judge the provider's ids that an event carries."""
@@ -152,22 +166,27 @@ class EventIds(Law):
         self.fail("eventId", "an id that no earlier event has", id_, "give each event its own id")
 
 
+@lru_cache(4096)
+def _is_id_key(key: str) -> bool:
+    return _ID_KEY.search(key) is not None
+
+
 def native_ids(content: Any) -> Iterator[str]:
     """Yield the texts in the id fields of a native frame, such as `threadId` and `uuid`."""
     todo = [content]
     while todo:
         value = todo.pop()
-        if isinstance(value, dict):
+        if type(value) is dict:
             for key, inner in value.items():
-                if isinstance(inner, str):
-                    if _ID_KEY.search(key):
+                kind = type(inner)
+                if kind is str:
+                    if len(key) <= _LONGEST_KEY and _is_id_key(key):
                         yield inner
-                elif isinstance(inner, list) and _ID_KEY.search(key):
-                    yield from (one for one in inner if isinstance(one, str))
-                    todo.extend(one for one in inner if isinstance(one, dict | list))
-                elif isinstance(inner, dict | list):
+                elif kind is dict:
                     todo.append(inner)
-        elif isinstance(value, list):
-            todo.extend(one for one in value if isinstance(one, dict | list))
-
-
+                elif kind is list:
+                    todo.append(inner)
+                    if len(key) <= _LONGEST_KEY and _is_id_key(key):
+                        yield from (one for one in inner if type(one) is str)
+        elif type(value) is list:
+            todo += [one for one in value if type(one) is dict or type(one) is list]

@@ -5,18 +5,18 @@ so what it can know of later frames it has kept from an earlier run, or it waits
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, Final
 
 from msgspec import UNSET
 
-from harness.cassette import CassetteReader, Frame
+from harness.cassette import Frame
 from harness.conformance.explain import explain
 from harness.conformance.form import MALFORMED, Cause, Renamer, encoder
 from harness.conformance.law import Law, show
 from harness.conformance.laws.frames import Window
-from harness.subject import Junk, Subject, coerce, listed
+from harness.subject import Junk, Session, coerce, listed
 
 RERUN: Final = 10_000
 """How many frames are fed again. Memory must not grow with the cassette, nor time double."""
@@ -36,10 +36,12 @@ class Record:
         self.whole = False
         self.bytes = bytearray()
         self.counts = array("L")
+        self.kinds: list[str] = []
         self.total = 0
 
-    def frame(self, events: int) -> None:
-        """Take note of how many events there were after a frame."""
+    def frame(self, kind: str, events: int) -> None:
+        """Take note of a frame's kind, and of how many events there were after it."""
+        self.kinds.append(kind)
         self.counts.append(events)
         if len(self.counts) >= RERUN:
             self.open = False
@@ -62,9 +64,14 @@ class Prefix(Law):
     statement = (
         "the events for a prefix of a cassette are a prefix of its events: a run that is fed only "
         f"the first half (of the first {RERUN:,} frames) gives what the whole run gave, frame by "
-        "frame, and what comes at the end is only what the end causes, marked as synthesized"
+        "frame, and what comes at the end of either is only what the end causes, marked as "
+        "synthesized"
     )
     source = "harness/README.md 'Events and comparison', DECISIONS.md 4"
+
+    def at_the_end(self, run: "_Run") -> None:
+        """Half-way, the end closes what is open, and tells nothing that was held back."""
+        self.closing(run.closing())
 
     def closing(self, events: Sequence[Any]) -> None:
         """Judge the events that the end of the frames gave."""
@@ -93,31 +100,36 @@ class Deterministic(Law):
     )
     source = "harness/README.md 'Events and comparison'"
 
+    def at_the_end(self, run: "_Run") -> None:
+        """The end gives the same as in the first run."""
+        run.close()
 
-def rerun(law: Law, subject: Subject, cassette: CassetteReader, record: Record, upto: int) -> None:
-    """Feed the first `upto` frames again (and the end, where that is all), and compare.
 
-    Raises CassetteError.
-    """
-    place = law.place
-    run = _Run(law, subject, record)
-    run.open(cassette)
-    for frame in islice(cassette, upto):
-        place.frame, place.event, place.of = frame.seq, 0, None
+def rerun(
+    law: "Prefix | Deterministic",
+    session: Session,
+    frames: Iterable[Frame],
+    record: Record,
+    upto: int,
+) -> None:
+    """Feed the first `upto` frames again, then the end, and compare. Raises CassetteError."""
+    place, kinds = law.place, record.kinds
+    run = _Run(law, session, record)
+    for frame in islice(frames, upto):
+        place.frame, place.kind, place.event, place.of = frame.seq, kinds[frame.seq - 1], 0, None
         if not run.feed(frame):
             return
-    if record.whole and upto >= len(record.counts):
-        place.event, place.of = 0, None
-        run.close()
-    run.flush()
+    place.event, place.of = 0, None
+    if run.flush():
+        law.at_the_end(run)
 
 
 class _Run:
     """A run without laws: frames in, canonical bytes out, compared with the record."""
 
-    def __init__(self, law: Law, subject: Subject, record: Record) -> None:
+    def __init__(self, law: Law, session: Session, record: Record) -> None:
         self._law = law
-        self._subject = subject
+        self._session = session
         self._record = record
         self._renamer = Renamer()
         self._window = Window()
@@ -125,9 +137,6 @@ class _Run:
         self._at = 0
         self._done = 0
         self._last: tuple[int, Any] = (0, UNSET)
-
-    def open(self, cassette: CassetteReader) -> None:
-        self._session = self._subject.open(cassette.header)
 
     def feed(self, frame: Frame) -> bool:
         """Feed one frame; return whether the run may go on."""
@@ -152,13 +161,19 @@ class _Run:
             return False
         return len(self._lines) < 256 or self.flush()  # noqa: PLR2004 - a batch
 
-    def close(self) -> None:
+    def closing(self) -> list[Any]:
+        """Return what the end gives; nothing where it raises, which is reported."""
         try:
-            events = listed(self._session.close())
+            return listed(self._session.close())
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a foreign normalizer
             self._raised(error)
+            return []
+
+    def close(self) -> None:
+        """Compare what the end gives, where the first run had its end here too."""
+        if not self._record.whole:
             return
-        self._take(events, *self._last)
+        self._take(self.closing(), *self._last)
         if self.flush() and self._renamer.count != self._record.total:
             self._law.fail(
                 "",
@@ -168,7 +183,10 @@ class _Run:
 
     def _raised(self, error: BaseException) -> bool:
         self._law.fail(
-            "", "what the first run gave", f"{type(error).__name__}: {error}", "keep no state"
+            "",
+            "no error, as in the first run",
+            f"{type(error).__name__}: {error}",
+            "an end may come after any frame, and a session knows of no other",
         )
         return False
 
@@ -227,4 +245,3 @@ class _Run:
             )
         if not self._law.result.violations:
             self._law.fail("", "the same bytes as in the first run", "other bytes")
-

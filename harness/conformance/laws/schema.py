@@ -17,9 +17,7 @@ class Schema(Law):
     """Judges the canonical form, in batches: `$.raw.payload` and `createdAt` have other laws."""
 
     id = "schema"
-    statement = (
-        "every event is valid after the schema: known type, fields and values, none missing"
-    )
+    statement = "every event is valid after the schema: known type, fields and values, none missing"
     source = "EVENTS.md 1.1-1.5"
 
     def batch(self, chunk: bytes, lines: list[Line | JunkLine], places: list[str]) -> None:

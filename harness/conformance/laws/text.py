@@ -28,11 +28,10 @@ class Text(Law):
     id = "text"
     statement = (
         "the deltas of an item, joined, equal its final text in item.completed: data.text "
-        "(assistant_text, plan_text, reasoning_text), data.summary (reasoning_summary_text; "
-        "data.text where only a summary was streamed), data.output (command_output); "
-        "an item without the one or the other is not judged"
+        "(assistant_text, plan_text, reasoning_text), data.summary (reasoning_summary_text), "
+        "data.output (command_output); an item without the one or the other is not judged"
     )
-    source = "EVENTS.md 1.5, harness/README.md 'Events and comparison'"
+    source = "DECISIONS.md 11"
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
@@ -64,8 +63,6 @@ class Text(Law):
             return
         for stream, buffer in streams.items():
             field = FINAL[stream]
-            if field == "summary" and field not in data and "reasoning_text" not in streams:
-                field = "text"
             final = data.get(field)
             if isinstance(final, str) and final != (streamed := buffer.getvalue()):
                 self._differs(stream, field, final, streamed)
@@ -81,5 +78,6 @@ class Text(Law):
             f"the joined {stream} deltas: {len(streamed):,} characters, {show(streamed[cut])} "
             f"around {at:,}",
             f"{len(final):,} characters, {show(final[cut])} there",
-            "give every delta once, and the final text as it was streamed",
+            "give every delta once; a final text that is another one is data.finalText and its "
+            "like, beside a runtime.warning (DECISIONS.md 11)",
         )
