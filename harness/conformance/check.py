@@ -14,7 +14,7 @@ from harness.conformance.expected import ExpectedError
 from harness.conformance.judge import Judge, Rules
 from harness.conformance.law import Place
 from harness.conformance.laws.reruns import RERUN, Deterministic, rerun
-from harness.conformance.report import CassetteResult, CheckResult, Report
+from harness.conformance.report import FAILED, UNUSABLE, CassetteResult, CheckResult, Report
 from harness.subject import Reference, Subject
 from harness.surfaces import SurfaceError, surface
 
@@ -31,7 +31,14 @@ Progress = Callable[[int, int, str], None]
 
 
 class PinError(Exception):
-    """Output that must not be pinned: the cassette is truncated, or a check fails. Exit code 1."""
+    """Output that must not be pinned, or could not be.
+
+    `code` is the exit code: 1 where a check fails, 4 where a file is unusable.
+    """
+
+    def __init__(self, message: str, code: int) -> None:
+        self.code = code
+        super().__init__(message)
 
 
 def rules_of(header: Header) -> Rules:
@@ -241,7 +248,8 @@ def write_expected(
         _refuse(result)
         pending.replace(path)
     except OSError as error:
-        raise PinError(f"could not pin {path}: {error.strerror}; nothing was changed") from error
+        message = f"could not pin {path}: {error.strerror}; nothing was changed"
+        raise PinError(message, UNUSABLE) from error
     finally:
         with suppress(OSError):
             pending.unlink(missing_ok=True)
@@ -254,7 +262,8 @@ def _refuse(result: CassetteResult) -> None:
         return
     failed = [c for c in result.checks if c.status == "fail"]
     why = result.problem or "; ".join(_first(c) for c in failed)
-    raise PinError(f"could not pin {result.id}: {why}; nothing was changed")
+    code = FAILED if failed else UNUSABLE
+    raise PinError(f"could not pin {result.id}: {why}; nothing was changed", code)
 
 
 def _first(check: CheckResult) -> str:

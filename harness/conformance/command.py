@@ -49,7 +49,7 @@ def accept_command(project: Project, paths: Sequence[Path], arguments: argparse.
             written = write_expected(path, cassettes=project.cassettes, expected=project.expected)
         except PinError as error:
             row |= {"result": "refused", "problem": str(error)}
-            code = max(code, out.NOT_CONFORMING)
+            code = max(code, error.code)
         except CassetteError as error:
             row |= {"result": "unusable", "problem": str(error)}
             code = out.UNUSABLE
@@ -82,7 +82,7 @@ def replay_command(path: Path, normalizer: str | None) -> int:
             _print(session.close())
         except (CassetteError, SurfaceError, BrokenPipeError):
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a foreign normalizer raises
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a foreign normalizer raises
             out.note(
                 f"harness replay: {path}: the normalizer {subject.name} raised at {place}: "
                 f"{type(error).__name__}: {error}"

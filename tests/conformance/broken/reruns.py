@@ -66,11 +66,59 @@ class LosesAnEvent(Normalizer):
         return list(events)[:0] if self.late and frame.data["kind"] == "note" else events
 
 
+class HoldsBackOne(Normalizer):
+    """Keeps each text until the frame after it: the last one, half-way, comes with the end."""
+
+    def __init__(self, header: Any) -> None:
+        super().__init__(header)
+        self.held: list[Any] = []
+
+    def feed(self, frame: Frame) -> Iterable[Any]:
+        held, self.held = self.held, list(super().feed(frame))
+        if frame.seq != 8:
+            held, self.held = held + self.held, []
+        return held
+
+    def close(self) -> Iterable[Any]:
+        return [*self.held, *super().close()]
+
+
+class CannotEndInATurn(Normalizer):
+    """Knows of no end but the one after a turn."""
+
+    def close(self) -> Iterable[Any]:
+        assert self.turn is not None
+        assert not self.turn.open
+        return []
+
+
+class OpensOnce(Normalizer):
+    """Locks something for good."""
+
+    locked: ClassVar[list[bool]] = []
+
+    def __init__(self, header: Any) -> None:
+        super().__init__(header)
+        if self.locked:
+            raise BlockingIOError("locked")
+        self.locked.append(True)
+
+
 BROKEN = {
-    "prefix": {"waits-for-the-end": WaitsForTheEnd, "remembers": Remembers},
-    "deterministic": {"counts-for-ever": CountsForEver, "loses-an-event": LosesAnEvent},
+    "prefix": {
+        "waits-for-the-end": WaitsForTheEnd,
+        "remembers": Remembers,
+        "holds-back-one": HoldsBackOne,
+        "cannot-end-in-a-turn": CannotEndInATurn,
+    },
+    "deterministic": {
+        "counts-for-ever": CountsForEver,
+        "loses-an-event": LosesAnEvent,
+        "opens-once": OpensOnce,
+    },
 }
 ALSO = {
     # What an earlier run has left makes the whole second run another one, too.
     "remembers": {"deterministic"},
+    "opens-once": {"prefix"},
 }
