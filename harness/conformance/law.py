@@ -101,8 +101,8 @@ class Law:
                 at.event,
                 at.type,
                 path,
-                expected,
-                got if isinstance(got, str) else show(got),
+                _text(expected),
+                _text(got if isinstance(got, str) else show(got)),
                 hint,
             )
         )
@@ -126,6 +126,11 @@ class Recent(dict[Any, None]):
         self[value] = None
         if len(self) > self._size:
             del self[next(iter(self))]
+
+
+def _text(text: str) -> str:
+    """The text as any file takes it: a foreign subject may give lone surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def show(value: Any) -> str:
