@@ -33,6 +33,9 @@ _FAILURES = {
 }
 
 
+_ENDS = {"content_block_stop", "message_delta", "message_stop"}
+
+
 class AnthropicMessages:
     """The API as `view.Api`."""
 
@@ -58,9 +61,22 @@ class AnthropicMessages:
         )
 
     def stream(self, request: Request, reply: Reply) -> Iterator[bytes | Silence | Held | Cut]:  # noqa: ARG002 - the protocol's
-        """Yield `message_start` to `message_stop`."""
+        """Yield `message_start` to `message_stop`.
+
+        What ends a block and what ends its message go out together: an agent that starts a tool
+        at its block's end would else tell of both in an order that differs at each run.
+        """
+        ending = b""
         for entry in _events(reply):
+            if isinstance(entry, dict) and entry["type"] in _ENDS:
+                ending += event(entry)
+                continue
+            if ending:
+                yield ending
+                ending = b""
             yield event(entry) if isinstance(entry, dict) else entry
+        if ending:
+            yield ending
 
     def whole(self, request: Request, reply: Reply) -> dict[str, Any]:  # noqa: ARG002 - the protocol's
         """Return the message at its end."""

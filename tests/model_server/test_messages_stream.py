@@ -3,7 +3,9 @@
 import asyncio
 from typing import Any
 
-from harness.scenarios import scenario
+from harness.model_server.anthropic_messages import API
+from harness.model_server.view import Reply, Text
+from harness.scenarios import Usage, scenario
 from tests.model_server.model_client import events, message, playing
 
 
@@ -120,3 +122,16 @@ def test_failures_have_the_apis_form() -> None:
     assert body["error"] == {"type": "rate_limit_error", "message": "Rate limit reached"}
     broken = ask("model-error", "Say something, if you can.")
     assert (broken.status_code, broken.json()["error"]["type"]) == (500, "api_error")
+
+
+def test_the_end_of_a_block_goes_out_with_the_end_of_its_message() -> None:
+    # An agent starts a tool at its block's end: with the rest still on its way, it would tell
+    # of both in an order that differs at each run.
+    reply = Reply("key", "m", (Text(("a", "b")), Text(("c",))), Usage(1, 1))
+    request = API.read({"model": "m", "messages": []})
+    whole = [entry for entry in API.stream(request, reply) if isinstance(entry, bytes)]
+    ends = [[event["type"] for event in events(entry)] for entry in whole]
+    assert [types for types in ends if len(types) > 1] == [
+        ["content_block_stop", "message_delta", "message_stop"]
+    ]
+    assert [types[0] for types in ends if len(types) == 1].count("content_block_stop") == 1
