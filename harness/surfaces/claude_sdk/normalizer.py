@@ -21,8 +21,9 @@ from harness.surfaces.claude_sdk.results import Results
 from harness.surfaces.claude_sdk.state import State
 from harness.surfaces.claude_sdk.telemetry import Telemetry
 from harness.surfaces.claude_sdk.users import Users
-from harness.surfaces.codex_process import exited
 from harness.surfaces.ledger import Ledger
+from harness.surfaces.lenient import Reading
+from harness.surfaces.lines import LineNormalizer
 
 IGNORED: Final = frozenset(
     {
@@ -69,11 +70,12 @@ _SERVER_RESULTS: Final = (
 )
 
 
-class Normalizer:
+class Normalizer(LineNormalizer):
     """See `harness.surfaces.base.Normalizer`."""
 
     def __init__(self, header: Header) -> None:
-        self.ledger = ledger = Ledger(header)
+        ledger = Ledger(header)
+        super().__init__(ledger)
         self.state = state = State(ledger)
         self.users = users = Users(state)
         self.blocks = blocks = Blocks(state, users)
@@ -97,17 +99,15 @@ class Normalizer:
         }
         self._contexts = blocks.contexts
         self._iso = ledger.clock.iso
-        self._last: Frame | None = None
-        self._errors = ""
 
     def feed(self, frame: Frame) -> Iterable[EventBase]:
         """Return the events that this frame causes."""
-        self._last = frame
+        self.last = frame
         data = frame.data
         channel = frame.channel
         if channel == "stdout":
             if type(data) is not dict:
-                self._line(frame)
+                self.line(frame)
                 return self.ledger.take()
             # The short way: a delta of an open block, which is most of what comes. Calls would
             # double its cost.
@@ -147,54 +147,16 @@ class Normalizer:
                     ]
             except (KeyError, TypeError):
                 pass
-            self._message(frame, data)
+            self.message(frame, data)
         else:
-            self._beside(frame)
+            self.beside(frame)
         return self.ledger.take()
 
-    def close(self) -> Iterable[EventBase]:
-        """Return what the end of the frames causes: whatever is still open is closed."""
-        if self._last is not None:
-            self.ledger.cause(self._last, _source(self._last))
-        self._close_all()
-        return self.ledger.take()
-
-    def _beside(self, frame: Frame) -> None:
-        """What does not come on the agent's stdout."""
-        if frame.channel == "stdin":
-            if type(frame.data) is dict:
-                self._client(frame, frame.data)
-            else:
-                self._line(frame)
-        elif frame.channel == "exit":
-            self._exit(frame)
-        elif frame.channel == "stderr":
-            self._errors = str(frame.content)
-        elif frame.channel == "start":
-            self.control.new_process()
-
-    def _line(self, frame: Frame) -> None:
-        """A line that is not plainly a message: what is in it is handled, and what was odd told."""
-        reading = read(frame)
-        for message in reading.messages:
-            if frame.channel == "stdout":
-                self._message(frame, message)
-            else:
-                self._client(frame, message)
-        if not reading.messages:
-            self._noise(frame)
-        elif reading.flaw:
-            self.state.warn(reading.flaw)
-
-    def _noise(self, frame: Frame) -> None:
-        self.ledger.cause(frame, "process.stdout")
-        who = "the agent" if frame.channel == "stdout" else "the client"
-        self.state.warn(f"{who} sent a line that is not of the protocol")
-
-    def _message(self, frame: Frame, message: Message) -> None:
+    def message(self, frame: Frame, message: Message) -> None:
+        """See `LineNormalizer`."""
         type_ = message.get("type")
         if not isinstance(type_, str):
-            self._noise(frame)
+            self.noise(frame)
             return
         if type_ in CONTROL:
             self._agent_control(frame, message)
@@ -211,7 +173,8 @@ class Normalizer:
                 return
             self.state.warn(f"{kind} is not known")
             handler = self._nearest(kind)
-        self._guard(handler, message, kind)
+        if handler is not None:
+            self.guard(handler, message, kind)
 
     def _nearest(self, kind: str) -> Callable[[Message], None] | None:
         """Return the handler of a kind's family: a new result still ends its turn."""
@@ -228,65 +191,70 @@ class Normalizer:
         source: Any = "claude.sdk.permission" if subtype == "can_use_tool" else "claude.sdk.control"
         self.ledger.cause(frame, source, subtype, message["type"])
         if message["type"] == "control_response":
-            self._guard(self.control.response, message, "control_response")
+            self.guard(self.control.response, message, "control_response")
             return
         self.state.start_session(synthesized=True)
         if message["type"] == "control_cancel_request":
-            self._guard(self.control.cancel, message, "control_cancel_request")
+            self.guard(self.control.cancel, message, "control_cancel_request")
         elif f"request {subtype}" in IGNORED:
-            self._guard(self.control.ignored, message, "control_request")
+            self.guard(self.control.ignored, message, "control_request")
         else:
-            self._guard(self.control.request, message, "control_request")
+            self.guard(self.control.request, message, "control_request")
 
-    def _client(self, frame: Frame, message: Message) -> None:
+    def client(self, frame: Frame, message: Message) -> None:
+        """See `LineNormalizer`."""
         type_ = message.get("type")
         if type_ == "user":
             self.ledger.cause(frame, "claude.sdk.message", UNSET, "user")
-            self._guard(self.users.client_user, message, "the client's user message")
+            self.guard(self.users.client_user, message, "the client's user message")
         elif type_ == "control_request":
             self.ledger.cause(frame, "claude.sdk.control", subtype_of(message), type_)
-            self._guard(self.control.client_request, message, "the client's control_request")
+            self.guard(self.control.client_request, message, "the client's control_request")
             if f"client {subtype_of(message)}" not in CLIENT:
                 self.state.warn(f"the client's control request {subtype_of(message)} is not known")
         elif type_ == "control_response":
             self.ledger.cause(frame, "claude.sdk.permission", UNSET, type_)
-            self._guard(self.control.reply, message, "the client's control_response")
+            self.guard(self.control.reply, message, "the client's control_response")
         elif isinstance(type_, str):
             self.ledger.cause(frame, "claude.sdk.control", UNSET, type_)
             if f"client {type_}" not in CLIENT:
                 self.state.warn(f"the client's {type_} is not known")
         else:
-            self._noise(frame)
+            self.noise(frame)
 
-    def _guard(
-        self, handler: Callable[[Message], None] | None, message: Message, kind: str
-    ) -> None:
-        """Handle a message; one that has not the shape of its kind gives a warning."""
-        if handler is None:
-            return
-        try:
-            handler(message)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            self.state.warn(f"{kind} has not the shape that it should: {error!r}")
+    def read(self, frame: Frame) -> Reading:
+        """See `LineNormalizer`."""
+        return read(frame)
 
-    def _exit(self, frame: Frame) -> None:
-        self.ledger.cause(frame, "process.exit")
-        self._close_all()
-        # Why a process failed that said nothing is on its stderr.
-        payload = exited(frame, "" if self.state.started else self._errors)
+    def new_process(self, frame: Frame) -> None:  # noqa: ARG002 - its command line says nothing
+        """See `LineNormalizer`."""
+        self.control.new_process()
+
+    def warn(self, message: str) -> None:
+        """See `LineNormalizer`."""
+        self.state.warn(message)
+
+    def begin(self) -> bool:
+        """See `LineNormalizer`."""
+        started = self.state.started
         self.state.start_session(synthesized=True)
+        return started
+
+    def ended(self, payload: pl.SessionExitedPayload) -> None:
+        """See `LineNormalizer`."""
         self.state.emit(ev.SessionExited, payload)
         self.state.started = False
 
-    def _close_all(self) -> None:
+    def close_all(self) -> None:
+        """See `LineNormalizer`."""
         self.state.end_all()
         self.blocks.end_turn()
 
-
-def _source(frame: Frame) -> Any:
-    if frame.channel in {"exit", "stderr"}:
-        return f"process.{frame.channel}"
-    return "claude.sdk.message" if type(frame.data) is dict else "process.stdout"
+    def source(self, frame: Frame) -> Any:
+        """See `LineNormalizer`."""
+        if frame.channel in {"exit", "stderr"}:
+            return f"process.{frame.channel}"
+        return "claude.sdk.message" if type(frame.data) is dict else "process.stdout"
 
 
 def kinds_of(normalizer: Normalizer) -> tuple[set[str], set[str]]:

@@ -13,7 +13,6 @@ from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.canonical.names import ContentStreamKind
 from harness.cassette import Frame, Header
-from harness.surfaces import lenient
 from harness.surfaces.codex_app_server.families import LEGACY_PREFIX, Families, legacy_parts
 from harness.surfaces.codex_app_server.kinds import (
     OPENS_THREAD,
@@ -26,9 +25,9 @@ from harness.surfaces.codex_app_server.telemetry import TelemetryHandlers
 from harness.surfaces.codex_app_server.threads import STREAMS, ThreadHandlers
 from harness.surfaces.codex_eventmsg import IGNORED as IGNORED_EVENTS
 from harness.surfaces.codex_eventmsg import EventMsgs, kind_of
-from harness.surfaces.codex_process import exited
 from harness.surfaces.codex_state import Conversation
 from harness.surfaces.ledger import Ledger
+from harness.surfaces.lines import LineNormalizer
 
 Message = dict[str, Any]
 
@@ -71,11 +70,12 @@ QUESTIONS: Final = frozenset(
 """EventMsgs beside which a request of the protocol asks the same."""
 
 
-class Normalizer:
+class Normalizer(LineNormalizer):
     """See `harness.surfaces.base.Normalizer`."""
 
     def __init__(self, header: Header) -> None:
-        self.ledger = ledger = Ledger(header)
+        ledger = Ledger(header)
+        super().__init__(ledger)
         self.conversation = conversation = Conversation(ledger)
         self.threads = ThreadHandlers(conversation)
         self.requests = RequestHandlers(conversation, self.threads)
@@ -88,17 +88,15 @@ class Normalizer:
         }
         self._fast = conversation.fast
         self._iso = ledger.clock.iso
-        self._last: Frame | None = None
-        self._errors = ""
 
     def feed(self, frame: Frame) -> Iterable[EventBase]:
         """Return the events that this frame causes."""
-        self._last = frame
+        self.last = frame
         data = frame.data
         channel = frame.channel
         if channel == "stdout":
             if type(data) is not dict:
-                self._line(frame)
+                self.line(frame)
                 return self.ledger.take()
             # The short way: a delta of an open item, which is most of what comes. Calls would
             # double its cost.
@@ -136,56 +134,20 @@ class Normalizer:
                     ]
             except (KeyError, TypeError):
                 pass
-            self._message(frame, data)
+            self.message(frame, data)
         else:
-            self._beside(frame)
+            self.beside(frame)
         return self.ledger.take()
 
-    def close(self) -> Iterable[EventBase]:
-        """Return what the end of the frames causes: whatever is still open is closed."""
-        if self._last is not None:
-            self.ledger.cause(self._last, _source(self._last))
-        self._close_all()
-        return self.ledger.take()
-
-    def _beside(self, frame: Frame) -> None:
-        """What does not come on the agent's stdout."""
-        if frame.channel == "stdin":
-            if type(frame.data) is dict:
-                self._client(frame, frame.data)
-            else:
-                self._line(frame)
-        elif frame.channel == "exit":
-            self._exit(frame)
-        elif frame.channel == "stderr":
-            self._errors = str(frame.content)
-        elif frame.channel == "start":
-            self.requests.new_process()
-
-    def _line(self, frame: Frame) -> None:
-        """A line that is not plainly a message: what is in it is handled, and what was odd told."""
-        reading = lenient.read(frame)
-        for message in reading.messages:
-            if frame.channel == "stdout":
-                self._message(frame, message)
-            else:
-                self._client(frame, message)
-        if not reading.messages:
-            self.ledger.cause(frame, "process.stdout")
-            who = "the agent" if frame.channel == "stdout" else "the client"
-            self.conversation.warn(f"{who} sent a line that is not of the protocol")
-        elif reading.flaw:
-            self.conversation.warn(reading.flaw)
-
-    def _message(self, frame: Frame, message: Message) -> None:
+    def message(self, frame: Frame, message: Message) -> None:
+        """See `LineNormalizer`."""
         method = message.get("method")
         if not isinstance(method, str):
             if "id" in message and ("result" in message or "error" in message):
                 self.ledger.cause(frame, "codex.app-server.response")
                 self._guard(self._response, message)
                 return
-            self.ledger.cause(frame, "process.stdout")
-            self.conversation.warn("the agent sent a line that is not of the protocol")
+            self.noise(frame)
         elif "id" in message:
             self.ledger.cause(frame, "codex.app-server.request", method)
             self._guard(self.requests.asked, message)
@@ -196,12 +158,7 @@ class Normalizer:
             self._guard(self._notification, message)
 
     def _guard(self, handler: Callable[[Message], None], message: Message) -> None:
-        """Handle a message; one that has not the shape of its kind gives a warning."""
-        try:
-            handler(message)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            name = message.get("method", "a response")
-            self.conversation.warn(f"{name} has not the shape that it should: {error!r}")
+        self.guard(handler, message, str(message.get("method", "a response")))
 
     def _notification(self, message: Message) -> None:
         method = message["method"]
@@ -240,7 +197,8 @@ class Normalizer:
 
         self._guard(handle, msg)
 
-    def _client(self, frame: Frame, message: Message) -> None:
+    def client(self, frame: Frame, message: Message) -> None:
+        """See `LineNormalizer`."""
         method = message.get("method")
         if isinstance(method, str):
             self.ledger.cause(frame, "codex.app-server.request", method)
@@ -252,8 +210,7 @@ class Normalizer:
             self.ledger.cause(frame, "codex.app-server.response")
             self._guard(self.requests.reply, message)
         else:
-            self.ledger.cause(frame, "process.stdout")
-            self.conversation.warn("the client sent a line that is not of the protocol")
+            self.noise(frame)
 
     def _response(self, message: Message) -> None:
         result = message.get("result")
@@ -262,28 +219,37 @@ class Normalizer:
             self.families.prefer_v2(thread.get("id"))
         self.requests.answered(message)
 
-    def _exit(self, frame: Frame) -> None:
-        self.ledger.cause(frame, "process.exit")
-        self._close_all()
-        # Why a process failed that said nothing is on its stderr.
-        payload = exited(frame, "" if self.conversation.started else self._errors)
+    def new_process(self, frame: Frame) -> None:  # noqa: ARG002 - its command line says nothing
+        """See `LineNormalizer`."""
+        self.requests.new_process()
+
+    def warn(self, message: str) -> None:
+        """See `LineNormalizer`."""
+        self.conversation.warn(message)
+
+    def begin(self) -> bool:
+        """See `LineNormalizer`."""
+        started = self.conversation.started
         self.conversation.start_session(synthesized=True)
+        return started
+
+    def ended(self, payload: pl.SessionExitedPayload) -> None:
+        """See `LineNormalizer`."""
         self.ledger.emit(ev.SessionExited, payload)
         self.conversation.started = False
 
-    def _close_all(self) -> None:
+    def close_all(self) -> None:
+        """See `LineNormalizer`."""
         self.conversation.end_all()
         self.requests.close_all()
 
-
-def _source(frame: Frame) -> Any:
-    if frame.channel == "exit":
-        return "process.exit"
-    if frame.channel == "stderr":
-        return "process.stderr"
-    if type(frame.data) is not dict:
-        return "process.stdout"
-    return "codex.app-server.notification" if frame.dir == "in" else "codex.app-server.request"
+    def source(self, frame: Frame) -> Any:
+        """See `LineNormalizer`."""
+        if frame.channel in {"exit", "stderr"}:
+            return f"process.{frame.channel}"
+        if type(frame.data) is not dict:
+            return "process.stdout"
+        return "codex.app-server.notification" if frame.dir == "in" else "codex.app-server.request"
 
 
 def kinds_of(normalizer: Normalizer) -> tuple[set[str], set[str]]:

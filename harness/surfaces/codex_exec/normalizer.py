@@ -5,23 +5,21 @@ and its end. Only the end of a turn tells whether an `error` was one (DECISIONS.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec import UNSET
 
-from harness.canonical import EventBase
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.cassette import Frame, Header
-from harness.surfaces import lenient
 from harness.surfaces.codex_eventmsg import IGNORED as IGNORED_EVENTS
 from harness.surfaces.codex_eventmsg import EventMsgs, kind_of
 from harness.surfaces.codex_exec.kinds import ITEM_EVENTS, PREFIX, generation
 from harness.surfaces.codex_items import view
-from harness.surfaces.codex_process import exited
 from harness.surfaces.codex_state import MISSING, Conversation, TurnState
 from harness.surfaces.ledger import Ledger
+from harness.surfaces.lines import LineNormalizer
 
 Message = dict[str, Any]
 
@@ -43,11 +41,12 @@ ITEM_TYPES: Final = (
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-class Normalizer:
+class Normalizer(LineNormalizer):
     """See `harness.surfaces.base.Normalizer`."""
 
     def __init__(self, header: Header) -> None:
-        self.ledger = ledger = Ledger(header)
+        ledger = Ledger(header)
+        super().__init__(ledger)
         self.conversation = conversation = Conversation(ledger)
         self.events = EventMsgs(conversation, asks=True)
         self.table: dict[str, Callable[[Message], None]] = {
@@ -66,43 +65,14 @@ class Normalizer:
         self._asked = ""
         self._sessions = 0
         self._older = 3
-        self._last: Frame | None = None
-        self._errors = ""
 
-    def feed(self, frame: Frame) -> Iterable[EventBase]:
-        """Return the events that this frame causes."""
-        self._last = frame
-        if frame.channel == "stdout":
-            self._line(frame)
-        elif frame.channel == "start":
-            self._start(frame)
-        elif frame.channel == "exit":
-            self._exit(frame)
-        elif frame.channel == "stderr":
-            self._errors = str(frame.content)
-        elif frame.channel == "stdin":
-            self.ledger.cause(frame, "process.stdout")
-            self.conversation.warn("the client wrote to an agent that reads nothing")
-        return self.ledger.take()
+    def client(self, frame: Frame, message: Message) -> None:  # noqa: ARG002 - nothing is read
+        """See `LineNormalizer`."""
+        self.ledger.cause(frame, "process.stdout")
+        self.warn("the client wrote to an agent that reads nothing")
 
-    def close(self) -> Iterable[EventBase]:
-        """Return what the end of the frames causes: whatever is still open is closed."""
-        if self._last is not None:
-            self.ledger.cause(self._last, _source(self._last))
-        self.conversation.end_all()
-        return self.ledger.take()
-
-    def _line(self, frame: Frame) -> None:
-        reading = lenient.read(frame)
-        for message in reading.messages:
-            self._message(frame, message)
-        if not reading.messages:
-            self.ledger.cause(frame, "process.stdout")
-            self.conversation.warn("the agent sent a line that is not of the protocol")
-        elif reading.flaw:
-            self.conversation.warn(reading.flaw)
-
-    def _message(self, frame: Frame, message: Message) -> None:
+    def message(self, frame: Frame, message: Message) -> None:
+        """See `LineNormalizer`."""
         wire = generation(message)
         if wire == 0:
             self.ledger.cause(frame, "process.stdout")
@@ -131,8 +101,8 @@ class Normalizer:
 
     # Processes
 
-    def _start(self, frame: Frame) -> None:
-        """A process: what it is told to resume is on its command line."""
+    def new_process(self, frame: Frame) -> None:
+        """See `LineNormalizer`: what it is told to resume is on its command line."""
         command = frame.data.get("command") if isinstance(frame.data, dict) else None
         words = [str(w) for w in command] if isinstance(command, list) else []
         self._asked = ""
@@ -147,18 +117,33 @@ class Normalizer:
             self.ledger.session = f"ses-{self._sessions}"
             self.conversation.start_session(payload, synthesized=synthesized)
 
-    def _exit(self, frame: Frame) -> None:
-        self.ledger.cause(frame, "process.exit")
-        self.conversation.end_all()
-        # Why a process failed that said nothing is on its stderr.
-        payload = exited(frame, "" if self.conversation.started else self._errors)
+    def warn(self, message: str) -> None:
+        """See `LineNormalizer`."""
+        self.conversation.warn(message)
+
+    def begin(self) -> bool:
+        """See `LineNormalizer`."""
+        started = self.conversation.started
         self._begin(pl.SessionStartedPayload(), synthesized=True)
+        return started
+
+    def ended(self, payload: pl.SessionExitedPayload) -> None:
+        """See `LineNormalizer`."""
         self.ledger.emit(ev.SessionExited, payload)
         self.conversation.started = False
         self._thread = self.conversation.thread("")
         self._turn = None
         self._ended = False
-        self._errors = ""
+
+    def close_all(self) -> None:
+        """See `LineNormalizer`."""
+        self.conversation.end_all()
+
+    def source(self, frame: Frame) -> Any:
+        """See `LineNormalizer`."""
+        if frame.channel in {"exit", "stderr"}:
+            return f"process.{frame.channel}"
+        return "codex.sdk.thread-event" if type(frame.data) is dict else "process.stdout"
 
     # Threads and turns
 
@@ -337,14 +322,6 @@ class Normalizer:
         if "prompt" not in message:
             self._begin(pl.SessionStartedPayload(), synthesized=True)
             self.ledger.emit(ev.SessionConfigured, pl.SessionConfiguredPayload(message))
-
-
-def _source(frame: Frame) -> Any:
-    if frame.channel == "exit":
-        return "process.exit"
-    if frame.channel == "stderr":
-        return "process.stderr"
-    return "codex.sdk.thread-event" if type(frame.data) is dict else "process.stdout"
 
 
 def kinds_of(normalizer: Normalizer) -> tuple[set[str], set[str]]:
