@@ -7,8 +7,9 @@ The rules, in this order:
 3. *direct*: every base surface of the provider shows it by a native frame.
 4. *partial*: shown, but not natively, or not on every base surface.
 5. *not seen*: a scenario that would show it ran and nothing did, though the surface's
-   vocabulary has kinds for it. It is not a no.
-6. *not core*: the same, and the vocabulary of no surface has a kind for it.
+   vocabulary has kinds that may show it and never came. It is not a no.
+6. *not core*: the same, and the vocabulary of no surface has such a kind: those of the row's
+   canonical types all came, and none showed it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -65,7 +66,7 @@ def cell(
         for coverage in coverages[s.name]
     )
     if not evidence:
-        return _without_evidence(row, own, tried=tried)
+        return _without_evidence(row, own, coverages, tried=tried)
     value, reason = _with_evidence(row, own, coverages)
     constructed = {
         coverage.header.id
@@ -100,14 +101,17 @@ def _with_evidence(
     return "partial", f"native on {where}, not shown on {', '.join(missing) or 'a base surface'}"
 
 
-def _without_evidence(row: Row, own: list[Surface], *, tried: bool) -> Cell:
+def _without_evidence(
+    row: Row, own: list[Surface], coverages: Mapping[str, list[Coverage]], *, tried: bool
+) -> Cell:
     if not tried:
         return Cell("not tried", "no recorded scenario would show it", [])
+    came = {(s.name, kind) for s in own for c in coverages[s.name] for kind in c.native_kinds}
     named = [
         f"{s.name}: {kind}"
         for s in own
         for kind, entry in s.vocabulary.kinds.items()
-        if not set(entry.to).isdisjoint(row.types)
+        if not set(entry.to).isdisjoint(row.types) and (s.name, kind) not in came
     ]
     if named:
         return Cell("not seen", f"its kinds never came: {', '.join(named[:3])}", [])

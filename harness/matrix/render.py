@@ -53,8 +53,9 @@ def events(matrix: Matrix) -> str:
 
 def table(head: Sequence[str], body: Iterable[Sequence[object]]) -> str:
     """Return a markdown table. Whatever a cell holds, it stays in its cell."""
-    safe = [[_escape(str(value)) for value in line] for line in body]
-    return tabulate(safe, [_escape(h) for h in head], tablefmt="pipe", disable_numparse=True) + "\n"
+    # Not padded: the widest cell would make a line of each file as wide as itself.
+    lines = [head, ["---"] * len(head), *body]
+    return "".join(f"| {' | '.join(_escape(str(cell)) for cell in line)} |\n" for line in lines)
 
 
 def terminal(matrix: Matrix) -> str:

@@ -131,6 +131,13 @@ def test_not_core_is_tried_without_a_kind_for_it(make: Make) -> None:
     assert got.value == "not core"
 
 
+def test_a_kind_that_came_and_did_not_show_it_is_no_kind_for_it(make: Make) -> None:
+    one = make.surface("one", kinds="{ask: {to: [request.opened]}}")
+    silent = make.coverage("one", {})
+    silent.native_kinds["ask"] = (1, 1)
+    assert cell(PERMISSION, [one], {"one": [silent]}, SHOWS).value == "not core"
+
+
 def test_constructed_cassettes_alone_are_marked(make: Make) -> None:
     one = make.surface("one")
     made = make.coverage("one", NATIVE, "constructed")
