@@ -16,7 +16,8 @@ Handler = Callable[[argparse.Namespace], int]
 
 _EPILOG = """\
 exit codes: 0 all that was asked holds; 1 something does not conform; 2 usage; 3 nothing was
-run; 4 a cassette or an expected file is unusable; 5 an agent or a normalizer could not be started
+run; 4 a cassette or an expected file is unusable; 5 an agent or a normalizer could not be
+started; 130 interrupted
 """
 
 
@@ -56,7 +57,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"harness {__version__}")
     parser.add_argument(
-        "--root", type=Path, help="the folder with cassettes/ (default: the nearest one)"
+        "--root",
+        type=_folder,
+        metavar="DIR",
+        help="the folder that holds cassettes/, expected/ and matrix/ (default: the nearest one "
+        "above the working folder)",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -73,14 +78,30 @@ def _parser() -> argparse.ArgumentParser:
     _isolation(demo)
 
     record = command("record", _record, "record a scenario from a real agent into a cassette")
-    record.add_argument("--surface", action="append", default=[], metavar="S")
-    record.add_argument("--scenario", action="append", default=[], metavar="ID")
-    record.add_argument("--all", action="store_true", help="every scenario of the surfaces named")
-    record.add_argument("--into", type=Path, metavar="DIR", help="instead of cassettes/")
-    record.add_argument("--agent-path", metavar="PROGRAM", help="the agent's program")
-    record.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for each")
     record.add_argument(
-        "--port", type=int, default=0, help="of the model server (default: a free one)"
+        "--surface", action="append", default=[], metavar="S", help="may be given again"
+    )
+    record.add_argument(
+        "--scenario", action="append", default=[], metavar="ID", help="may be given again"
+    )
+    record.add_argument("--all", action="store_true", help="every scenario of the surfaces named")
+    record.add_argument(
+        "--verify", action="store_true", help="record each twice, and show any difference"
+    )
+    record.add_argument("--into", type=_folder, metavar="DIR", help="instead of cassettes/")
+    record.add_argument("--agent-path", metavar="PROGRAM", help="the agent's program")
+    record.add_argument(
+        "--timeout",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="for each recording (default: 60)",
+    )
+    record.add_argument(
+        "--port",
+        type=int,
+        default=0,
+        help="of the model server (default: a free one; with isolation, in the namespace)",
     )
     _isolation(record)
 
@@ -99,11 +120,21 @@ def _parser() -> argparse.ArgumentParser:
 
     show = command("show", _show, "print a cassette as a timeline of both directions", json=False)
     show.add_argument("cassette", metavar="CASSETTE")
-    show.add_argument("--width", type=int, metavar="COLUMNS", help="0 cuts nothing (default: fit)")
+    show.add_argument(
+        "--width", type=_width, metavar="COLUMNS", help="0 cuts nothing (default: the terminal's)"
+    )
 
     matrix = command("matrix", _matrix, "write matrix/ from what the cassettes show")
     matrix.add_argument(
         "--check", action="store_true", help="fail when matrix/ is stale, write nothing"
+    )
+
+    vocabulary = command(
+        "vocabulary", _vocabulary, "compare the pinned native kinds with the installed agents'"
+    )
+    vocabulary.add_argument("--surface", action="append", default=[], metavar="S")
+    vocabulary.add_argument(
+        "--write", action="store_true", help="add what is new to vocabulary.yaml, not mapped yet"
     )
 
     listing = command("list", _list, "list surfaces, scenarios, cassettes, agents or laws")
@@ -112,6 +143,18 @@ def _parser() -> argparse.ArgumentParser:
     command("doctor", _doctor, "say which agents are found, and how to get the others")
     command("schema", _schema, "print the JSON Schema of the canonical events", json=False)
     return parser
+
+
+def _folder(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("a folder is needed, not an empty text")
+    return Path(text)
+
+
+def _width(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: a number of columns is needed, or 0")
+    return int(text)
 
 
 def _isolation(parser: argparse.ArgumentParser) -> None:
@@ -157,6 +200,7 @@ def _record(arguments: argparse.Namespace) -> int:
             port=arguments.port,
             isolate=arguments.isolate,
             json=arguments.json,
+            verify=arguments.verify,
         )
     )
 
@@ -200,6 +244,12 @@ def _matrix(arguments: argparse.Namespace) -> int:
     return matrix_command(_project(arguments), check=arguments.check, json=arguments.json)
 
 
+def _vocabulary(arguments: argparse.Namespace) -> int:
+    from harness.recording.vocabulary import vocabulary_command
+
+    return vocabulary_command(arguments.surface, write_them=arguments.write, json=arguments.json)
+
+
 def _list(arguments: argparse.Namespace) -> int:
     from harness.listing import list_command
 
@@ -221,9 +271,9 @@ def _schema(_arguments: argparse.Namespace) -> int:
 
 
 def _project(arguments: argparse.Namespace) -> "Project":
-    from harness.project import find_project
+    from harness.project import find_project, project_at
 
-    return find_project(arguments.root)
+    return find_project() if arguments.root is None else project_at(arguments.root)
 
 
 def _selected(arguments: argparse.Namespace) -> list[Path]:

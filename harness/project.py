@@ -71,6 +71,16 @@ def find_project(start: Path | None = None) -> Project:
     )
 
 
+def project_at(root: Path) -> Project:
+    """Return the project of exactly this folder. Raises ProjectError where it is none.
+
+    A folder that was named is never exchanged for another: commands write there.
+    """
+    if not (root / CASSETTES).is_dir():
+        raise ProjectError(f"--root {str(root)!r}: no folder with {CASSETTES}/ in it")
+    return Project(root)
+
+
 def select(
     project: Project, names: list[str], surface: str | None, scenario: str | None
 ) -> list[Path]:
@@ -88,12 +98,12 @@ def select(
     ]
     if not chosen:
         filters = [
-            f"surface {surface}" if surface else "",
-            f"scenario {scenario}" if scenario else "",
+            f"surface {surface!r}" if surface is not None else "",
+            f"scenario {scenario!r}" if scenario is not None else "",
         ]
-        asked = " and ".join(f for f in filters if f) or "at all"
+        asked = " and ".join(f for f in filters if f)
         raise ProjectError(
-            f"no cassette under {project.cassettes} for {asked}; "
+            f"no cassette under {project.cassettes}{' for ' * bool(asked)}{asked}; "
             "`harness list cassettes` gives what there is"
         )
     return chosen

@@ -154,6 +154,30 @@ def test_an_error_has_its_code_and_says_what_to_do(
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize("command", ["check", "accept", "matrix", "demo"])
+def test_a_root_that_is_none_is_not_exchanged_for_another(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str
+) -> None:
+    code, out, err = run(capsys, command, root=tmp_path / "nowhere")
+    assert (code, out) == (3, "")
+    assert f"--root {str(tmp_path / 'nowhere')!r}: no folder with cassettes/ in it" in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--root", "", "matrix"],
+        ["record", "--all", "--into", ""],
+        ["show", TEXT, "--width", "-1"],
+        ["record", "--timeout", "soon"],
+    ],
+)
+def test_a_value_that_means_nothing_is_usage(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+
+
 def test_no_corpus_is_nothing_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "cassettes").mkdir()
     for command in (["check"], ["matrix"], ["accept"]):

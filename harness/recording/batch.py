@@ -1,6 +1,7 @@
 """`harness record`: one recording or many, what each came to, and one exit code for all."""
 
 import math
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from msgspec import Struct
 from harness import output as out
 from harness.recording.errors import RecordError
 from harness.recording.record import Progress, Recording, record
+from harness.recording.verify import differences
 from harness.scenarios import scenario, scenario_ids
 from harness.surfaces import Surface, surface, surfaces
 
@@ -25,6 +27,7 @@ class Batch(Struct, frozen=True):
     port: int
     isolate: bool | None
     json: bool
+    verify: bool = False
 
 
 class Outcome(Struct, frozen=True, omit_defaults=True):
@@ -35,6 +38,7 @@ class Outcome(Struct, frozen=True, omit_defaults=True):
     recording: Recording | None = None
     problem: str = ""
     code: int = 0
+    differences: list[str] | None = None
 
 
 def record_all(batch: Batch) -> int:
@@ -111,7 +115,36 @@ def _one(batch: Batch, room: Surface, name: str) -> Outcome:
     show("")
     if not batch.json:
         out.say(describe(recording))
-    return Outcome(room.name, name, recording)
+    return _verified(batch, recording) if batch.verify else Outcome(room.name, name, recording)
+
+
+def _verified(batch: Batch, first: Recording) -> Outcome:
+    """Record a second time, elsewhere: it must be the same but for what is volatile."""
+    label = f"{first.surface}/{first.scenario}"
+    with tempfile.TemporaryDirectory(prefix="harness-verify-") as folder:
+        try:
+            second = record(
+                first.surface,
+                first.scenario,
+                Path(folder),
+                agent_path=batch.agent_path,
+                isolate=batch.isolate,
+                timeout=batch.timeout,
+                port=batch.port,
+            )
+        except RecordError as error:
+            out.note(f"harness record: {label}: recording it again: {error}")
+            return Outcome(
+                first.surface, first.scenario, first, f"the second time: {error}", error.code
+            )
+        found = differences(first.path, second.path)
+    if found:
+        lines = "\n  ".join(found)
+        out.note(f"harness record: {label}: recorded twice, it differs:\n  {lines}")
+        return Outcome(first.surface, first.scenario, first, "recorded twice, it differs", 1, found)
+    if not batch.json:
+        out.say("  the same when recorded again")
+    return Outcome(first.surface, first.scenario, first, differences=found)
 
 
 def describe(recording: Recording) -> str:
@@ -131,13 +164,27 @@ def _plain(outcome: Outcome) -> dict[str, Any]:
     if outcome.recording is None:
         return row | {"problem": outcome.problem, "code": outcome.code}
     recording = outcome.recording
-    return row | {
-        "path": str(recording.path),
-        "agent": recording.agent,
-        "frames": recording.frames,
-        "seconds": round(recording.seconds, 3),
-        "isolated": recording.isolated,
-        "refused_connections": recording.refused_connections,
-        "unhandled": recording.unhandled,
-        "notices": recording.notices,
-    }
+    return (
+        row
+        | {
+            "path": str(recording.path),
+            "agent": recording.agent,
+            "frames": recording.frames,
+            "seconds": round(recording.seconds, 3),
+            "isolated": recording.isolated,
+            "refused_connections": recording.refused_connections,
+            "unhandled": recording.unhandled,
+            "notices": recording.notices,
+        }
+        | _second(outcome)
+    )
+
+
+def _second(outcome: Outcome) -> dict[str, Any]:
+    """What `--verify` found, where it was asked for."""
+    row: dict[str, Any] = {}
+    if outcome.differences is not None:
+        row["differences"] = outcome.differences
+    if outcome.code:
+        row |= {"problem": outcome.problem, "code": outcome.code}
+    return row

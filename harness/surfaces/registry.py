@@ -113,6 +113,11 @@ class Surface:
         """The recorder's module, or None where the surface cannot be recorded."""
         return self._module("recorder") if (self.folder / "recorder.py").exists() else None
 
+    @property
+    def declared(self) -> Any:
+        """The module that asks the installed agent for its kinds, or None where none can be."""
+        return self._module("declared") if (self.folder / "declared.py").exists() else None
+
     def _module(self, name: str) -> Any:
         return importlib.import_module(f"{self.package}.{name}")
 
