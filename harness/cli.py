@@ -1,6 +1,7 @@
 """The commands, no logic of their own. Each imports its room when it runs: `--help` is quick."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,10 +24,14 @@ started; 130 interrupted
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code. No error that a user can cause is a traceback."""
+    # Closed by the caller: what is said goes nowhere, and the exit code is what counts.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 - for the whole process
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115 - the same
     arguments = _parser().parse_args(argv)
     run: Handler = arguments.run
     try:
-        return run(arguments)
+        code = run(arguments)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         out.note("harness: interrupted")
         return out.INTERRUPTED
@@ -35,11 +40,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return out.OK
     except Exception as error:
-        code = out.exit_code(error)
-        if code is None:
+        failed = out.exit_code(error)
+        if failed is None:
             raise
-        out.note(f"harness {arguments.command}: {error}")
-        return code
+        out.note(f"harness {arguments.command}: {out.text_of(error)}")
+        return failed
+    return code
 
 
 def entry() -> NoReturn:

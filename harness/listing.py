@@ -14,6 +14,9 @@ from harness.surfaces import surfaces
 
 Rows = list[dict[str, Any]]
 
+_WIDTH = 36
+"""Columns of the widest cell of a list: more is wrapped."""
+
 
 def list_command(what: str, project: Project | None, *, json: bool) -> int:
     """Run `harness list`; return its exit code: 4 where a cassette does not load."""
@@ -26,7 +29,10 @@ def list_command(what: str, project: Project | None, *, json: bool) -> int:
         out.say_json(rows)
     else:
         table = [{k: _short(v) for k, v in row.items()} for row in rows]
-        out.say(tabulate(table, headers="keys", tablefmt="simple", disable_numparse=True))
+        width = [_WIDTH] * len(table[0]) if table else None
+        out.say(
+            tabulate(table, "keys", tablefmt="simple", disable_numparse=True, maxcolwidths=width)
+        )
     broken = what == "cassettes" and any(row.get("problem") for row in rows)
     return out.UNUSABLE if broken else out.OK
 
@@ -42,7 +48,7 @@ def doctor_command(*, json: bool) -> int:
                 out.say(f"found    {row['agent']} {row['version']}  ({row['surface']})")
             else:
                 out.say(f"missing  {row['agent']}  ({row['surface']}): {row['install']}")
-            if row["problem"]:
+            if row["found"] and row["problem"]:
                 out.say(f"         {printable(row['problem'])}")
     return out.OK if any(row["found"] for row in rows) else out.NOT_STARTED
 
@@ -130,7 +136,9 @@ _LISTS: dict[str, Callable[[], Rows]] = {
 
 
 def _short(value: Any) -> str:
-    """Return a value for a table: a mapping by its keys alone, control characters as escapes."""
-    if isinstance(value, dict | list):
+    """Return a value for a table: a line for each entry, control characters as escapes."""
+    if isinstance(value, dict):
+        return "\n".join(printable(f"{k}: {v}") for k, v in value.items())
+    if isinstance(value, list):
         return printable(", ".join(map(str, value)))
     return printable(str(value))

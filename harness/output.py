@@ -24,6 +24,7 @@ def exit_code(error: Exception) -> int | None:
         "ProjectError": NOTHING_RUN,
         "CassetteError": UNUSABLE,
         "ExpectedError": UNUSABLE,
+        "MatrixError": UNUSABLE,
         "SubjectError": NOT_STARTED,
     }
     own = getattr(error, "code", None)
@@ -36,6 +37,13 @@ def exit_code(error: Exception) -> int | None:
 
 class UsageError(Exception):
     """The command was called in a way that means nothing. Exit code 2."""
+
+
+def text_of(error: Exception) -> str:
+    """Return an error in words: the system's own name no errno, and often no file."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'writing the output'}: {error.strerror}"
+    return str(error)
 
 
 def say(text: str) -> None:

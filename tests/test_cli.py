@@ -265,6 +265,35 @@ def test_a_pipe_that_closes_is_no_error() -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_output_that_cannot_be_written_is_said() -> None:
+    command = [sys.executable, "-m", "harness.cli", "--root", str(ROOT), "schema"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT
+        )
+    assert done.returncode != 0
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_closed_output_is_no_traceback() -> None:
+    command = f"{sys.executable} -m harness.cli --root {ROOT} list laws >&-"
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_list_of_scenarios_says_why_a_surface_cannot_express_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _ = run(capsys, "list", "scenarios")
+    assert code == 0
+    assert "codex-exec: codex exec asks nobody" in " ".join(out.split())
+    assert max(map(len, out.splitlines())) < 320
+
+
 @pytest.mark.slow
 def test_help_is_quick() -> None:
     def best(*arguments: str) -> float:

@@ -21,6 +21,10 @@ PROVIDERS = ("acp", "cursor", "opencode", "codex", "claude")
 """The columns, in the seed document's order, with Claude beside them."""
 
 
+class MatrixError(Exception):
+    """A file under `matrix/` that could not be written. Exit code 4."""
+
+
 class NativeKind(Struct, frozen=True):
     """A native kind of a surface's vocabulary, and what the cassettes showed of it.
 
@@ -171,13 +175,23 @@ def _canonical(coverages: Iterable[Coverage]) -> dict[str, dict[str, dict[str, i
 
 def write(project: Project, files: dict[str, bytes]) -> list[Path]:
     """Write the files under `matrix/`, each at once, and remove older ones that are no more."""
-    project.matrix.mkdir(exist_ok=True)
+    try:
+        project.matrix.mkdir(exist_ok=True)
+    except OSError as error:
+        raise MatrixError(f"making {project.matrix}: {error.strerror}") from error
     written = []
     for name, content in files.items():
         path = project.matrix / name
         part = path.with_name(name + ".part")
-        part.write_bytes(content)
-        part.replace(path)
+        try:
+            part.write_bytes(content)
+            part.replace(path)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise MatrixError(
+                f"writing {path}: {error.strerror}; the file is as it was: make room, or let "
+                "matrix/ be written, and run `harness matrix` again"
+            ) from error
         written.append(path)
     for path in stale_names(project, files):
         path.unlink()

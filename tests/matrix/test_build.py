@@ -1,6 +1,8 @@
 """The matrix of a project: from its cassettes alone, the same bytes each time, safe to render."""
 
+import errno
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ import msgspec
 import pytest
 
 from harness.cassette import CassetteWriter, Header, open_cassette
-from harness.matrix.build import Matrix, build, stale, to_json, write
+from harness.matrix.build import Matrix, MatrixError, build, stale, to_json, write
 from harness.matrix.cells import ICONS
 from harness.matrix.command import matrix_command
 from harness.matrix.render import events, files, table
@@ -179,3 +181,24 @@ def test_a_cell_stays_a_cell_whatever_it_holds(hostile: str, shown: str) -> None
 
 def test_each_value_has_one_icon() -> None:
     assert len(set(ICONS.values())) == len(ICONS) == 6
+
+
+def test_a_full_disk_is_named_and_leaves_the_old_file(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = files(build(project))
+    write(project, content)
+    before = (project.matrix / "native.md").read_bytes()
+    whole = Path.write_bytes
+
+    def full(path: Path, data: bytes) -> int:
+        if path.name == "native.md.part":
+            whole(path, data[:10])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return whole(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(MatrixError, match=r"native\.md: No space left on device; the file is as"):
+        write(project, content)
+    assert (project.matrix / "native.md").read_bytes() == before
+    assert sorted(p.name for p in project.matrix.iterdir()) == sorted(content)
