@@ -15,13 +15,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from harness.model_server import anthropic_messages, openai_responses
+from harness.model_server import anthropic_messages, openai_chat, openai_responses
 from harness.model_server.mint import CREATED
 from harness.model_server.script import Place, Problem, Script, UnexpectedError
 from harness.model_server.view import Api, Cut, Held, Logged, Reply, Request, Silence
 from harness.scenarios import Fail, Scenario
 
-APIS: tuple[Api, ...] = (openai_responses.API, anthropic_messages.API)
+APIS: tuple[Api, ...] = (openai_responses.API, openai_chat.API, anthropic_messages.API)
 
 _UNEXPECTED = 400
 _NOT_FOUND = 404

@@ -45,6 +45,7 @@ class Request(Struct, frozen=True):
     tools: tuple[Offered, ...]
     max_tokens: int | None = None
     encrypted_reasoning: bool = False
+    include_usage: bool = False
 
     @property
     def last_user_text(self) -> str:

@@ -4,7 +4,8 @@ import asyncio
 from typing import Any
 
 from harness.scenarios import scenario
-from tests.model_server.model_client import events, message, playing
+from tests.model_server.model_client import playing
+from tests.model_server.wires import events, message
 
 
 def ask(name: str, prompt: str, **more: Any) -> Any:
