@@ -109,8 +109,9 @@ def test_all_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agents, "surfaces", lambda: {"a": here, "b": gone, "c": none})
     assert find_agents() == [
         {"surface": "fake", "agent": "fake", "found": True, "version": "1.2.3", "path": program,
-         "problem": "", "install": "pip install fake"},
+         "problem": "", "source": f"{program} on PATH", "install": "pip install fake"},
         {"surface": "fake", "agent": "fake", "found": False, "version": "", "path": "",
          "problem": "looking for the agent of fake: no 'no-such-agent' in this environment or on "
-         "PATH; pip install fake, or name one with --agent-path", "install": "pip install fake"},
+         "PATH; pip install fake, or name one with --agent-path",
+         "source": "no-such-agent on PATH", "install": "pip install fake"},
     ]  # fmt: skip
