@@ -113,7 +113,7 @@ class Api(Protocol):
 
     name: str
     path: str
-    """The path that asks for an answer."""
+    """The path that asks for an answer; what stands for a `{name}` in it is put into the body."""
 
     def call_id(self, key: str) -> str:
         """Return the id, in the API's own form, of the tool call with that key."""

@@ -25,13 +25,16 @@ class Agent:
     def body(self, *, stream: bool = True, **more: Any) -> dict[str, Any]:
         return self.wire.body(self.items, self.tools, stream=stream) | more
 
+    def path(self, *, stream: bool = True, **_: Any) -> str:
+        return self.wire.path if stream else self.wire.unstreamed
+
     def says(self, text: str) -> None:
         """Add a text of the user."""
         self.items.append(self.wire.user(text))
 
     async def ask(self, **more: Any) -> httpx.Response:
         """Send the conversation, and read the answer to its end."""
-        return await self.client.post(self.wire.path, json=self.body(**more))
+        return await self.client.post(self.path(**more), json=self.body(**more))
 
     async def turn(self, prompt: str) -> list[dict[str, Any]]:
         """Run a turn to its end: each tool call has the result `done`. Return its calls."""

@@ -136,6 +136,42 @@ def test_opencode(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
+def test_gemini(name: str, tmp_path: Path) -> None:
+    program = shutil.which("gemini")
+    if program is None:
+        pytest.skip("no gemini on PATH: npm install @google/gemini-cli")
+    home, workspace = places(tmp_path)
+    (home / ".gemini").mkdir()
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "privacy": {"usageStatisticsEnabled": False},
+    }
+    (home / ".gemini/settings.json").write_text(json.dumps(settings), "utf-8")
+    options = ("-m", "gemini-2.5-pro", "--yolo", "-o", "stream-json")
+
+    async def run() -> Any:
+        async with ModelServer(scenario(name), str(workspace)) as server:
+            out = await output(
+                (program, *options, "-p", scenario(name).turns[0].prompt),
+                workspace,
+                {
+                    "HOME": str(home),
+                    "GEMINI_API_KEY": "fake",
+                    "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{server.port}",
+                    "GEMINI_CLI_TRUST_WORKSPACE": "true",
+                },
+            )
+            assert (server.problems, server.unused()) == ([], [])
+            return [json.loads(line) for line in out.splitlines()]
+
+    events = asyncio.run(run())
+    said = [e["content"] for e in events if e["type"] == "message" and e["role"] == "assistant"]
+    assert "".join(said).endswith(SAID[name])
+    assert events[-1]["status"] == "success"
+    assert written(workspace) == FILES[name]
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_claude(name: str, tmp_path: Path) -> None:
     sdk = pytest.importorskip("claude_agent_sdk", reason="install the extra `agents`")
     home, workspace = places(tmp_path)

@@ -17,6 +17,12 @@ from tests.model_server.model_client import Agent, made_of, playing
 from tests.model_server.wires import WIRES
 
 APIS = tuple(WIRES)
+# The same wish in the words of each API.
+ONE_TOKEN = {
+    "max_tokens": 1,
+    "max_output_tokens": 1,
+    "generationConfig": {"maxOutputTokens": 1},
+}
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -123,8 +129,8 @@ def test_a_prompt_is_found_among_what_agents_add(api: str) -> None:
     [
         ({"tools": []}, "Say hello to the world."),
         ({"tools": []}, "Give this conversation a title."),
-        ({"max_tokens": 1, "max_output_tokens": 1}, "quota"),
-        ({"max_tokens": 1, "max_output_tokens": 1}, "Say hello to the world."),
+        (ONE_TOKEN, "quota"),
+        (ONE_TOKEN, "Say hello to the world."),
         ({}, "Warmup"),
     ],
 )
@@ -302,7 +308,10 @@ def test_a_path_of_no_model_api_is_a_problem() -> None:
     status, problem = asyncio.run(run())
     assert status == 404
     assert problem.request == "POST /v1/embeddings"
-    assert problem.expected == "POST /v1/responses or /v1/chat/completions or /v1/messages"
+    assert problem.expected == (
+        "POST /v1/responses or /v1/chat/completions or /v1/messages or "
+        "/v1beta/models/{model}:{method}"
+    )
 
 
 chunkings = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1)

@@ -21,7 +21,7 @@ APIS = tuple(WIRES)
 
 async def hear(agent: Agent, heard: list[bytes], **more: Any) -> None:
     """Add an answer's pieces as they come; a broken stream is an error after the last."""
-    async with agent.client.stream("POST", agent.wire.path, json=agent.body(**more)) as response:
+    async with agent.client.stream("POST", agent.path(**more), json=agent.body(**more)) as response:
         async for piece in response.aiter_raw():
             heard.append(piece)  # noqa: PERF401 - what came before a break is kept
 

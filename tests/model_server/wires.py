@@ -46,8 +46,24 @@ CHAT_TOOLS: list[dict[str, Any]] = [
 ]
 
 
+GEMINI_TOOLS: list[dict[str, Any]] = [
+    {
+        "name": "run_shell_command",
+        # The API's own form of a schema, beside JSON Schema: agents send the one or the other.
+        "parameters": {
+            "type": "OBJECT",
+            "properties": {"command": {"type": "STRING"}, "is_background": {"type": "BOOLEAN"}},
+            "required": ["command", "is_background"],
+        },
+    },
+    {"name": "replace", "parametersJsonSchema": _schema("file_path", "old_string", "new_string")},
+    {"name": "write_file", "parametersJsonSchema": _schema("file_path", "content")},
+]
+
+
 class Wire(Protocol):
     path: str
+    unstreamed: str
     tools: list[dict[str, Any]]
     shell: str
 
@@ -76,7 +92,7 @@ class Wire(Protocol):
 class Responses:
     """OpenAI's Responses API."""
 
-    path = "/v1/responses"
+    path = unstreamed = "/v1/responses"
     tools = CODEX_TOOLS
     shell = "exec_command"
 
@@ -113,7 +129,7 @@ class Responses:
 class Messages:
     """Anthropic's Messages API."""
 
-    path = "/v1/messages"
+    path = unstreamed = "/v1/messages"
     tools = CLAUDE_TOOLS
     shell = "Bash"
 
@@ -150,7 +166,7 @@ class Messages:
 class Chat:
     """OpenAI's chat completions."""
 
-    path = "/v1/chat/completions"
+    path = unstreamed = "/v1/chat/completions"
     tools = CHAT_TOOLS
     shell = "bash"
 
@@ -181,7 +197,57 @@ class Chat:
         items.pop()
 
 
-WIRES: dict[str, Wire] = {"openai": Responses(), "anthropic": Messages(), "chat": Chat()}
+class Gemini:
+    """Google's Gemini API."""
+
+    path = "/v1beta/models/m:streamGenerateContent?alt=sse"
+    unstreamed = "/v1beta/models/m:generateContent"
+    tools = GEMINI_TOOLS
+    shell = "run_shell_command"
+
+    def body(self, items: list[Any], tools: list[Any], *, stream: bool) -> dict[str, Any]:  # noqa: ARG002
+        return {
+            "contents": items,
+            "tools": [{"functionDeclarations": tools}] if tools else [],
+            "systemInstruction": {"role": "user", "parts": [{"text": "You are an agent."}]},
+            "generationConfig": {"temperature": 0},
+        }
+
+    def user(self, text: str) -> dict[str, Any]:
+        return {"role": "user", "parts": [{"text": text}]}
+
+    def assistant(self, text: str) -> dict[str, Any]:
+        return {"role": "model", "parts": [{"text": text}]}
+
+    def read(self, content: bytes) -> list[dict[str, Any]]:
+        return responses(content)
+
+    def text(self, sent: list[dict[str, Any]]) -> str:
+        parts = [p for r in sent for p in r["candidates"][0]["content"]["parts"]]
+        return "".join(p.get("text", "") for p in parts if not p.get("thought"))
+
+    def take(self, sent: list[dict[str, Any]], items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        parts = [p for r in sent for p in r["candidates"][0]["content"]["parts"]]
+        items.append({"role": "model", "parts": parts})
+        calls = [p["functionCall"] for p in parts if "functionCall" in p]
+        results = [
+            {"functionResponse": {"name": c["name"], "id": f"own-{i}", "response": {"output": ""}}}
+            for i, c in enumerate(calls)
+        ]
+        if results:
+            items.append({"role": "user", "parts": results})
+        return calls
+
+    def drop_result(self, items: list[dict[str, Any]]) -> None:
+        items[-1]["parts"].pop()
+
+
+WIRES: dict[str, Wire] = {
+    "openai": Responses(),
+    "anthropic": Messages(),
+    "chat": Chat(),
+    "gemini": Gemini(),
+}
 
 
 def events(content: bytes) -> list[dict[str, Any]]:
@@ -200,6 +266,16 @@ def chunks(content: bytes) -> list[dict[str, Any]]:
     *found, done, rest = content.decode().split("\n\n")
     assert (done, rest) == ("data: [DONE]", "")
     return [json.loads(line.removeprefix("data: ")) for line in found]
+
+
+def responses(content: bytes) -> list[dict[str, Any]]:
+    """Read the responses of a Gemini stream, and check that the last alone says how it ended."""
+    *found, rest = content.decode().split("\r\n\r\n")
+    assert rest == ""
+    sent = [json.loads(line.removeprefix("data: ")) for line in found]
+    ends = [response["candidates"][0].get("finishReason") for response in sent]
+    assert ends == [None] * (len(sent) - 1) + ["STOP"]
+    return sent
 
 
 def completion(sent: list[dict[str, Any]]) -> dict[str, Any]:
