@@ -13,14 +13,14 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.recording.errors import RecordError
+from harness.agents.errors import AgentError
 
 _NAME = "agent-wire-conformance"
 _PART = ".part-"
 
 
 def cache() -> Path:
-    """Return the cache folder, which may not be there. Raises RecordError (5) without a home."""
+    """Return the cache folder, which may not be there. Raises AgentError without a home."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     # A relative path is to be ignored, as the XDG specification says.
     if Path(given).is_absolute():
@@ -28,8 +28,8 @@ def cache() -> Path:
     try:
         return Path.home() / ".cache" / _NAME
     except RuntimeError as error:
-        raise RecordError(
-            5, f"looking for the cache folder: {error}; set XDG_CACHE_HOME to an absolute path"
+        raise AgentError(
+            f"looking for the cache folder: {error}; set XDG_CACHE_HOME to an absolute path"
         ) from error
 
 
@@ -47,7 +47,7 @@ def node_folder(version: str) -> Path:
 def filling(folder: Path) -> Iterator[Path]:
     """Give an empty folder that becomes `folder` where the block ends well, else nothing is left.
 
-    Where another process was quicker, its folder stays. Raises RecordError (5) where the cache
+    Where another process was quicker, its folder stays. Raises AgentError where the cache
     cannot be written.
     """
     doing = f"writing the cache {folder.parent}"
@@ -57,8 +57,8 @@ def filling(folder: Path) -> Iterator[Path]:
         part = folder.parent / f"{_PART}{os.getpid()}-{uuid.uuid4().hex[:8]}"
         part.mkdir()
     except OSError as error:
-        raise RecordError(
-            5, f"{doing}: {error.strerror}; set XDG_CACHE_HOME to a folder you can write"
+        raise AgentError(
+            f"{doing}: {error.strerror}; set XDG_CACHE_HOME to a folder you can write"
         ) from error
     try:
         yield part
@@ -67,7 +67,7 @@ def filling(folder: Path) -> Iterator[Path]:
     except OSError as error:
         # A folder that is not empty cannot be renamed over: the quicker one's is as good.
         if not folder.is_dir():
-            raise RecordError(5, f"{doing}: {error.strerror or error}; free the disk") from error
+            raise AgentError(f"{doing}: {error.strerror or error}; free the disk") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from harness.agents.cache import filling, node_folder
-from harness.recording.errors import RecordError
+from harness.agents.errors import AgentError
 
 WHEEL = "24.19.0"
 """The version of the wheel, which is that of its Node."""
@@ -49,14 +49,14 @@ def find_node(least: int) -> Node | None:
 def get_node(least: int) -> Node:
     """Return a Node with an npm, installing the wheel into the cache if need be.
 
-    Raises RecordError (5).
+    Raises AgentError.
     """
     found = find_node(least)
     if found is not None and found.npm:
         return found
     if least > _WHEEL_MAJOR:
-        raise RecordError(
-            5, f"looking for Node {least}: the newest that is known here is {WHEEL}; install it"
+        raise AgentError(
+            f"looking for Node {least}: the newest that is known here is {WHEEL}; install it"
         )
     cached = _cached()
     if cached is not None:
@@ -65,8 +65,8 @@ def get_node(least: int) -> Node:
         _pip(part, least)
     cached = _cached()
     if cached is None:
-        raise RecordError(
-            5, f"installing Node {WHEEL}: the wheel has no program for this machine; install Node"
+        raise AgentError(
+            f"installing Node {WHEEL}: the wheel has no program for this machine; install Node"
         )
     return cached
 
@@ -92,12 +92,12 @@ def _pip(into: Path, least: int) -> None:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise RecordError(5, f"{doing}: no end in {_PATIENCE:.0f} s") from error
+        raise AgentError(f"{doing}: no end in {_PATIENCE:.0f} s") from error
     if done.returncode:
         said = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
         lines = [line for line in said if line.startswith("ERROR")] or said or ["nothing"]
         shown = "\n  | ".join(lines[-_SHOWN:])
-        raise RecordError(5, f"{doing}: pip failed; install Node yourself. It said:\n  | {shown}")
+        raise AgentError(f"{doing}: pip failed; install Node yourself. It said:\n  | {shown}")
 
 
 def _version(path: str) -> str:

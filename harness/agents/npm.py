@@ -1,13 +1,16 @@
 """Puts a pinned package from npm into the cache: whole, or not at all."""
 
+import contextlib
 import os
+import signal
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 from harness.agents.cache import filling, npm_folder
+from harness.agents.errors import AgentError
 from harness.agents.node import Node, get_node
-from harness.recording.errors import RecordError
 from harness.surfaces.base import Program
 
 _PATIENCE = 1800.0
@@ -28,7 +31,7 @@ def installed(program: Program) -> str:
 def install(program: Program) -> str:
     """Put an agent into the cache, unless it is there; return its program's path.
 
-    Install scripts run with an empty HOME of their own. Raises RecordError (5); then nothing of
+    Install scripts run with an empty HOME of their own. Raises AgentError; then nothing of
     it is left.
     """
     if path := installed(program):
@@ -38,8 +41,7 @@ def install(program: Program) -> str:
     with filling(folder) as part:
         _npm(node, program, part)
         if not _bin(part, program).exists():
-            raise RecordError(
-                5,
+            raise AgentError(
                 f"installing {program.agent}: {_spec(program)} has no program "
                 f"{program.command!r}; correct `command` in the manifest's entry",
             )
@@ -61,22 +63,35 @@ def _npm(node: Node, program: Program, into: Path) -> None:
                "--loglevel=error", "--global=false", _spec(program)]  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="harness-", ignore_cleanup_errors=True) as home:
         try:
-            done = subprocess.run(
-                command,
-                env=_environment(node, home),
-                cwd=into,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_PATIENCE,
-                check=False,
-            )
+            code, said = _run(command, _environment(node, home), into)
         except subprocess.TimeoutExpired as error:
-            raise RecordError(5, f"{doing}: no end in {_PATIENCE:.0f} s") from error
+            raise AgentError(f"{doing}: no end in {_PATIENCE:.0f} s") from error
         except OSError as error:
-            raise RecordError(5, f"{doing}: npm did not start: {error.strerror}") from error
-    if done.returncode:
-        said = (done.stderr + done.stdout).decode(errors="replace")
-        raise RecordError(5, f"{doing}: {_why(said, node)}")
+            raise AgentError(f"{doing}: npm did not start: {error.strerror}") from error
+    if code:
+        raise AgentError(f"{doing}: {_why(said, node)}")
+
+
+def _run(command: list[str], environment: dict[str, str], cwd: Path) -> tuple[int, str]:
+    """Run npm to its end; return its exit code and what it said. It leaves no script running."""
+    with subprocess.Popen(
+        command,
+        env=environment,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=sys.platform != "win32",
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=_PATIENCE)
+        finally:
+            with contextlib.suppress(OSError):
+                if sys.platform != "win32":
+                    os.killpg(process.pid, signal.SIGKILL)
+                else:
+                    process.kill()
+    return process.returncode, (err + out).decode(errors="replace")
 
 
 def _environment(node: Node, home: str) -> dict[str, str]:

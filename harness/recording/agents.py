@@ -17,6 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from harness.agents.errors import AgentError
 from harness.agents.node import find_node
 from harness.agents.npm import installed
 from harness.recording.errors import RecordError
@@ -44,6 +45,13 @@ def find_agent(surface: Surface, agent_path: str | None = None, name: str = "") 
     Raises RecordError (5), saying how to get it, and SurfaceError for a name that is not known.
     """
     program = surface.program(name)
+    try:
+        return _found(surface, program, agent_path)
+    except AgentError as error:
+        raise RecordError(5, str(error)) from error
+
+
+def _found(surface: Surface, program: Program, agent_path: str | None) -> Found:
     path, folder = agent_path, ""
     if path is None:
         path, folder = (

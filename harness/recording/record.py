@@ -319,6 +319,7 @@ class _Job:
         paths[str(home.root)] = "/recording"
         paths[found.folder or str(Path(found.path).parent)] = "/opt/agent"
         paths[sys.prefix] = "/opt/python"
+        paths |= dict.fromkeys(found.search, "/opt/node/bin")
         for usual in ("/usr/bin", "/usr/local/bin", "/bin", "/usr", "/usr/local"):
             paths.pop(usual, None)
         story = Path(self.story.path)
