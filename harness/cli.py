@@ -85,6 +85,13 @@ def _parser() -> argparse.ArgumentParser:
 
     record = command("record", _record, "record a scenario from a real agent into a cassette")
     record.add_argument(
+        "--agent",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="of a surface with several (default: all that are found); may be given again",
+    )
+    record.add_argument(
         "--surface", action="append", default=[], metavar="S", help="may be given again"
     )
     record.add_argument(
@@ -145,6 +152,20 @@ def _parser() -> argparse.ArgumentParser:
 
     listing = command("list", _list, "list surfaces, scenarios, cassettes, agents or laws")
     listing.add_argument("what", choices=["surfaces", "scenarios", "cassettes", "agents", "laws"])
+
+    agents = commands.add_parser(
+        "agents", help="list the agents, or install one from npm", description="The agents."
+    )
+    of_agents = agents.add_subparsers(dest="action", required=True, metavar="ACTION")
+    known = of_agents.add_parser("list", help="say which are found, and how to get the others")
+    known.set_defaults(run=_list, what="agents")
+    install = of_agents.add_parser(
+        "install", help="put a pinned agent from npm into the user's cache folder"
+    )
+    install.add_argument("names", nargs="+", metavar="NAME")
+    install.set_defaults(run=_install)
+    for added in (known, install):
+        added.add_argument("--json", action="store_true", help="print the result as JSON")
 
     command("doctor", _doctor, "say which agents are found, and how to get the others")
     command("schema", _schema, "print the JSON Schema of the canonical events", json=False)
@@ -207,6 +228,7 @@ def _record(arguments: argparse.Namespace) -> int:
             isolate=arguments.isolate,
             json=arguments.json,
             verify=arguments.verify,
+            agents=arguments.agent,
         )
     )
 
@@ -261,6 +283,12 @@ def _list(arguments: argparse.Namespace) -> int:
 
     project = _project(arguments) if arguments.what == "cassettes" else None
     return list_command(arguments.what, project, json=arguments.json)
+
+
+def _install(arguments: argparse.Namespace) -> int:
+    from harness.agents.command import install_command
+
+    return install_command(arguments.names, json=arguments.json)
 
 
 def _doctor(arguments: argparse.Namespace) -> int:

@@ -44,10 +44,11 @@ def doctor_command(*, json: bool) -> int:
         out.say_json(rows)
     else:
         for row in rows:
+            whence = f"({row['surface']}; {row['source']})"
             if row["found"]:
-                out.say(f"found    {row['agent']} {row['version']}  ({row['surface']})")
+                out.say(f"found    {row['agent']} {row['version']}  {whence}: {row['path']}")
             else:
-                out.say(f"missing  {row['agent']}  ({row['surface']}): {row['install']}")
+                out.say(f"missing  {row['agent']}  {whence}: {row['install']}")
             if row["found"] and row["problem"]:
                 out.say(f"         {printable(row['problem'])}")
     return out.OK if any(row["found"] for row in rows) else out.NOT_STARTED

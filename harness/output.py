@@ -26,6 +26,7 @@ def exit_code(error: Exception) -> int | None:
         "ExpectedError": UNUSABLE,
         "MatrixError": UNUSABLE,
         "SubjectError": NOT_STARTED,
+        "AgentError": NOT_STARTED,
     }
     own = getattr(error, "code", None)
     if type(error).__name__ == "RecordError" and isinstance(own, int):

@@ -31,10 +31,14 @@ def hexadecimal(length: int, *key: object) -> str:
     return hashlib.sha512("/".join(map(str, key)).encode()).hexdigest()[:length]
 
 
-def event(data: dict[str, Any]) -> bytes:
-    """Return a server-sent event; its name is the data's `type`."""
-    name = str(data["type"]).encode()
-    return b"event: " + name + b"\ndata: " + msgspec.json.encode(data) + b"\n\n"
+def event(value: dict[str, Any]) -> bytes:
+    """Return a server-sent event; its name is the value's `type`."""
+    return b"event: " + str(value["type"]).encode() + b"\n" + data(value)
+
+
+def data(value: dict[str, Any], end: bytes = b"\n") -> bytes:
+    """Return a server-sent event that has no name; `end` is how its lines end."""
+    return b"data: " + msgspec.json.encode(value) + end + end
 
 
 def pieces(text: str, count: int = 3) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from harness.model_server.mint import CREATED, event, hexadecimal, letters, pieces
+from harness.model_server.openai_errors import failure
 from harness.model_server.view import (
     Call,
     Cut,
@@ -20,10 +21,8 @@ from harness.model_server.view import (
 )
 from harness.scenarios import Usage
 
-_FAILURES = {429: ("requests", "rate_limit_exceeded"), 401: ("invalid_request_error", None)}
 _RESULTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
-_SERVER_ERROR = 500
 
 
 class OpenAIResponses:
@@ -71,9 +70,7 @@ class OpenAIResponses:
 
     def failure(self, status: int, message: str) -> dict[str, Any]:
         """Return `{"error": {...}}`."""
-        default = ("server_error" if status >= _SERVER_ERROR else "invalid_request_error", None)
-        kind, code = _FAILURES.get(status, default)
-        return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+        return failure(status, message)
 
     def _outputs(
         self, request: Request, reply: Reply

@@ -3,8 +3,8 @@
 The number of a request says nothing: agents make calls of their own (titles, warm-up), some at
 the same time, and repeat what failed. So a request's place in the script is read from its
 conversation: which scripted prompt is the newest, and how many of that turn's tool calls, known
-by the ids that were minted for them, have results. A repeated request is the same place again,
-and the next attempt there.
+by the ids that were minted for them or, where an API has none, by their order, have results. A
+repeated request is the same place again, and the next attempt there.
 """
 
 from collections import Counter
@@ -113,14 +113,19 @@ class Script:
             raise self._unexpected("no prompt of the script is in the request", request)
         start, turn = found
         responses = self._responses[turn]
-        results = {item.id for item in request.items[start:] if item.role == "result"}
+        results = [item.id for item in request.items[start:] if item.role == "result"]
+        unnamed = results.count("")
         number = 0
         for number, steps in enumerate(responses):
             ids = [call_id(key) for key, _ in self._calls(turn, number, steps)]
-            with_result = results.intersection(ids)
+            with_result = len(set(results).intersection(ids))
+            if not with_result:
+                # Results that name no call are those of the turn's calls in their order.
+                with_result = min(unnamed, len(ids))
+                unnamed -= with_result
             if not with_result:
                 break
-            if len(with_result) < len(ids):
+            if with_result < len(ids):
                 raise self._unexpected("only some of the tool calls have results", request, turn)
         else:
             raise self._unexpected("the turn goes on after its last tool call", request, turn)

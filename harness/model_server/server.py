@@ -1,6 +1,7 @@
 """The model APIs on a loopback port, inside the running event loop."""
 
 import asyncio
+import re
 import socket
 from collections.abc import Iterator
 from types import TracebackType
@@ -15,13 +16,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from harness.model_server import anthropic_messages, openai_responses
+from harness.model_server import anthropic_messages, gemini, openai_chat, openai_responses
 from harness.model_server.mint import CREATED
 from harness.model_server.script import Place, Problem, Script, UnexpectedError
 from harness.model_server.view import Api, Cut, Held, Logged, Reply, Request, Silence
 from harness.scenarios import Fail, Scenario
 
-APIS: tuple[Api, ...] = (openai_responses.API, anthropic_messages.API)
+APIS: tuple[Api, ...] = (openai_responses.API, openai_chat.API, anthropic_messages.API, gemini.API)
+
+_PATHS = [(api, re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/:]+)", api.path))) for api in APIS]
+_COUNTS = re.compile(r"/v1/messages/count_tokens|/v1beta/models/[^/:]+:countTokens")
 
 _UNEXPECTED = 400
 _NOT_FOUND = 404
@@ -118,16 +122,16 @@ class ModelServer:
             self._log(method, path, "side")
             return Response(status_code=_UNEXPECTED)
         if method == "POST":
-            for api in APIS:
-                if path == api.path:
+            if _COUNTS.fullmatch(path):
+                self._log(method, path, "side")
+                return _json({"totalTokens" if "beta" in path else "input_tokens": 20})
+            for api, pattern in _PATHS:
+                if matched := pattern.fullmatch(path):
                     try:
-                        return self._answer(api, path, body)
+                        return self._answer(api, path, body, matched.groupdict())
                     except Exception as error:
                         self.failed(error)
                         raise
-            if path == "/v1/messages/count_tokens":
-                self._log(method, path, "side")
-                return _json({"input_tokens": 20})
             self._log(method, path, "unexpected")
             known = " or ".join(api.path for api in APIS)
             return self._refuse(
@@ -138,11 +142,11 @@ class ModelServer:
             return _json(_models("anthropic-version" in http.headers))
         return Response(status_code=200 if method == "HEAD" else _NOT_FOUND)
 
-    def _answer(self, api: Api, path: str, body: bytes) -> Response:
+    def _answer(self, api: Api, path: str, body: bytes, said: dict[str, str]) -> Response:
         """Answer a request for a model's answer; there is no waiting in it, so it has its turn."""
         try:
             decoded = msgspec.json.decode(body, type=dict[str, Any])
-            request = api.read(decoded)
+            request = api.read(decoded | said)
         except (ValueError, TypeError, AttributeError) as error:
             self._log("POST", path, "unexpected")
             shown = body[:200].decode("utf-8", "replace")

@@ -45,6 +45,7 @@ class Request(Struct, frozen=True):
     tools: tuple[Offered, ...]
     max_tokens: int | None = None
     encrypted_reasoning: bool = False
+    include_usage: bool = False
 
     @property
     def last_user_text(self) -> str:
@@ -112,7 +113,7 @@ class Api(Protocol):
 
     name: str
     path: str
-    """The path that asks for an answer."""
+    """The path that asks for an answer; what stands for a `{name}` in it is put into the body."""
 
     def call_id(self, key: str) -> str:
         """Return the id, in the API's own form, of the tool call with that key."""

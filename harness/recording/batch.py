@@ -8,15 +8,21 @@ from typing import Any
 from msgspec import Struct
 
 from harness import output as out
+from harness.recording.agents import find_agent
 from harness.recording.errors import RecordError
 from harness.recording.record import Progress, Recording, record
 from harness.recording.verify import differences
 from harness.scenarios import scenario, scenario_ids
+from harness.scenarios.nodes import near
 from harness.surfaces import Surface, surface, surfaces
 
 
 class Batch(Struct, frozen=True):
-    """What to record: the command's choices. `timeout` is in seconds, for each recording."""
+    """What to record: the command's choices. `timeout` is in seconds, for each recording.
+
+    `agents` are names; without any, a surface's only agent is taken, and of several those that
+    are found.
+    """
 
     surfaces: list[str]
     scenarios: list[str]
@@ -28,12 +34,14 @@ class Batch(Struct, frozen=True):
     isolate: bool | None
     json: bool
     verify: bool = False
+    agents: list[str] = []
 
 
 class Outcome(Struct, frozen=True, omit_defaults=True):
     """What became of one recording: the recording, or why there is none."""
 
     surface: str
+    agent: str
     scenario: str
     recording: Recording | None = None
     problem: str = ""
@@ -46,7 +54,7 @@ def record_all(batch: Batch) -> int:
     if not math.isfinite(batch.timeout) or batch.timeout <= 0:
         raise out.UsageError(f"--timeout {batch.timeout}: a number of seconds above 0 is needed")
     work = plan(batch)
-    outcomes = [_one(batch, room, name) for room, name in work]
+    outcomes = [_one(batch, room, agent, name) for room, agent, name in work]
     if batch.json:
         out.say_json([_plain(outcome) for outcome in outcomes])
     failed = [outcome for outcome in outcomes if outcome.code]
@@ -55,22 +63,20 @@ def record_all(batch: Batch) -> int:
     return failed[0].code if failed else out.OK
 
 
-def plan(batch: Batch) -> list[tuple[Surface, str]]:
-    """Return what is to be recorded, in order.
+def plan(batch: Batch) -> list[tuple[Surface, str, str]]:
+    """Return what is to be recorded, in order: the surface, the agent's name, the scenario.
 
     With `--all`, what a surface cannot express is left out; where a scenario is named, it is
     refused with its reason. Raises UsageError, SurfaceError, ScenarioError and RecordError.
     """
     if batch.all and batch.scenarios:
         raise out.UsageError("--all and --scenario exclude each other")
-    if not batch.all and not (batch.surfaces and batch.scenarios):
+    if not batch.all and not ((batch.surfaces or batch.agents) and batch.scenarios):
         raise out.UsageError(
-            "name a --surface and a --scenario, or say --all (of one --surface or of every one); "
+            "name a --surface or an --agent, and a --scenario, or say --all (of one or of all); "
             "`harness list surfaces` and `harness list scenarios` give the names"
         )
-    rooms = [surface(name) for name in batch.surfaces]
-    if not rooms:
-        rooms = [s for s in surfaces().values() if s.recorder is not None]
+    rooms = _rooms(batch)
     if batch.agent_path and len(rooms) > 1:
         raise out.UsageError("--agent-path names the agent of one surface: name that --surface")
     names = [scenario(name).id for name in batch.scenarios] or scenario_ids()
@@ -78,19 +84,62 @@ def plan(batch: Batch) -> list[tuple[Surface, str]]:
     for room in rooms:
         if room.recorder is None:
             raise RecordError(out.NOT_STARTED, f"{room.name}: this surface has no recorder")
-        excluded = room.manifest.excluded
-        for name in names:
-            if name not in excluded:
-                work.append((room, name))
-            elif not batch.all:
-                raise RecordError(
-                    out.NOTHING_RUN, f"{room.name} cannot express {name}: {excluded[name]}"
-                )
+        for agent in _agents(batch, room):
+            excluded = room.manifest.excluded_for(agent)
+            for name in names:
+                if name not in excluded:
+                    work.append((room, agent, name))
+                elif not batch.all:
+                    raise RecordError(
+                        out.NOTHING_RUN,
+                        f"{room.name} cannot express {name} with {agent}: {excluded[name]}",
+                    )
     return work
 
 
-def _one(batch: Batch, room: Surface, name: str) -> Outcome:
-    label = f"{room.name}/{name}"
+def _rooms(batch: Batch) -> list[Surface]:
+    """Return the surfaces to record. Raises UsageError for an agent that speaks none of them."""
+    rooms = [surface(name) for name in batch.surfaces]
+    if not rooms:
+        rooms = [s for s in surfaces().values() if s.recorder is not None]
+    known = dict.fromkeys(source.name for room in rooms for source in room.manifest.agents)
+    for name in batch.agents:
+        if name not in known:
+            raise out.UsageError(f"no agent is called {name!r}; {near(name, known)}")
+    return [r for r in rooms if not batch.agents or any(map(r.manifest.agent, batch.agents))]
+
+
+def _agents(batch: Batch, room: Surface) -> list[str]:
+    """Return the names of the agents to record on a surface. Raises RecordError, UsageError."""
+    known = [source.name for source in room.manifest.agents]
+    if batch.agents:
+        return [name for name in known if name in batch.agents]
+    if len(known) == 1:
+        return known
+    if batch.agent_path:
+        raise out.UsageError(
+            f"--agent-path names the program of one agent: say with --agent which of {room.name} "
+            f"it is: {', '.join(known)}"
+        )
+    found, missing = [], []
+    for name in known:
+        try:
+            find_agent(room, name=name)
+        except RecordError as error:
+            missing.append(f"{name}: {error}")
+        else:
+            found.append(name)
+    if not found:
+        lines = "\n  ".join(missing)
+        raise RecordError(out.NOT_STARTED, f"{room.name}: no agent is found\n  {lines}")
+    for line in missing:
+        out.note(f"harness record: {room.name}: left out: {line}")
+    return found
+
+
+def _one(batch: Batch, room: Surface, agent: str, name: str) -> Outcome:
+    several = len(room.manifest.agents) > 1
+    label = f"{room.name}/{agent}/{name}" if several else f"{room.name}/{name}"
     show = out.progress()
 
     def step(event: Progress) -> None:
@@ -102,6 +151,7 @@ def _one(batch: Batch, room: Surface, name: str) -> Outcome:
             room.name,
             name,
             batch.into,
+            agent=agent,
             agent_path=batch.agent_path,
             isolate=batch.isolate,
             timeout=batch.timeout,
@@ -111,14 +161,16 @@ def _one(batch: Batch, room: Surface, name: str) -> Outcome:
     except RecordError as error:
         show("")
         out.note(f"harness record: {label}: {error}")
-        return Outcome(room.name, name, problem=str(error), code=error.code)
+        return Outcome(room.name, agent, name, problem=str(error), code=error.code)
     show("")
     if not batch.json:
         out.say(describe(recording))
-    return _verified(batch, recording) if batch.verify else Outcome(room.name, name, recording)
+    if batch.verify:
+        return _verified(batch, agent, recording)
+    return Outcome(room.name, agent, name, recording)
 
 
-def _verified(batch: Batch, first: Recording) -> Outcome:
+def _verified(batch: Batch, agent: str, first: Recording) -> Outcome:
     """Record a second time, elsewhere: it must be the same but for what is volatile."""
     label = f"{first.surface}/{first.scenario}"
     with tempfile.TemporaryDirectory(prefix="harness-verify-") as folder:
@@ -127,6 +179,7 @@ def _verified(batch: Batch, first: Recording) -> Outcome:
                 first.surface,
                 first.scenario,
                 Path(folder),
+                agent=agent,
                 agent_path=batch.agent_path,
                 isolate=batch.isolate,
                 timeout=batch.timeout,
@@ -135,16 +188,18 @@ def _verified(batch: Batch, first: Recording) -> Outcome:
         except RecordError as error:
             out.note(f"harness record: {label}: recording it again: {error}")
             return Outcome(
-                first.surface, first.scenario, first, f"the second time: {error}", error.code
+                first.surface, agent, first.scenario, first, f"the second time: {error}", error.code
             )
         found = differences(first.path, second.path)
     if found:
         lines = "\n  ".join(found)
         out.note(f"harness record: {label}: recorded twice, it differs:\n  {lines}")
-        return Outcome(first.surface, first.scenario, first, "recorded twice, it differs", 1, found)
+        return Outcome(
+            first.surface, agent, first.scenario, first, "recorded twice, it differs", 1, found
+        )
     if not batch.json:
         out.say("  the same when recorded again")
-    return Outcome(first.surface, first.scenario, first, differences=found)
+    return Outcome(first.surface, agent, first.scenario, first, differences=found)
 
 
 def describe(recording: Recording) -> str:
@@ -162,7 +217,11 @@ def describe(recording: Recording) -> str:
 def _plain(outcome: Outcome) -> dict[str, Any]:
     row: dict[str, Any] = {"surface": outcome.surface, "scenario": outcome.scenario}
     if outcome.recording is None:
-        return row | {"problem": outcome.problem, "code": outcome.code}
+        return row | {
+            "agent": outcome.agent,
+            "problem": outcome.problem,
+            "code": outcome.code,
+        }
     recording = outcome.recording
     return (
         row

@@ -53,11 +53,14 @@ class Home:
             self.remove()
             raise
 
-    def environment(self, more: Mapping[str, str]) -> dict[str, str]:
-        """Return the whole environment of the agent. Nothing is inherited."""
+    def environment(self, more: Mapping[str, str], search: tuple[str, ...] = ()) -> dict[str, str]:
+        """Return the whole environment of the agent. Nothing is inherited.
+
+        `search` are folders to have first in PATH.
+        """
         home = str(self.home)
         return {
-            "PATH": _path(),
+            "PATH": os.pathsep.join([*search, _path()]),
             "HOME": home,
             "USER": "agent",
             "LOGNAME": "agent",

@@ -30,6 +30,7 @@ from harness.cassette.leaks import find_leaks, machine_secrets
 from harness.cassette.scrub import Scrubber, ScrubError
 from harness.model_server import ModelServer
 from harness.recording.agents import Found, find_agent, wrong_version
+from harness.recording.configure import configure
 from harness.recording.errors import RecordError
 from harness.recording.home import KEY, Home
 from harness.recording.isolation import IsolationError, Namespace, why_not
@@ -37,7 +38,8 @@ from harness.recording.session import Limits, Session, drive
 from harness.recording.strays import end_strays
 from harness.scenarios import Scenario, ScenarioError, scenario
 from harness.surfaces import Surface, SurfaceError, surface
-from harness.surfaces.base import Action, Driver, Setup, Start
+from harness.surfaces.base import Action, Driver, Program, Setup, Start
+from harness.surfaces.registry import AgentSource
 
 _LEAKS_SHOWN = 3
 
@@ -73,6 +75,7 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     scenario_id: str,
     into: Path,
     *,
+    agent: str = "",
     agent_path: str | None = None,
     isolate: bool | None = None,
     timeout: float = 60.0,
@@ -82,6 +85,7 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
 ) -> Recording:
     """Record a scenario into `into/SURFACE/AGENT-VERSION/SCENARIO.jsonl`.
 
+    `agent` is the name of one that speaks the surface, by default the first of its manifest.
     `isolate`: None where the machine allows it, True to insist, False not to. `timeout` is in
     seconds, for the whole conversation. `port` is the model server's; 0 is any.
 
@@ -93,14 +97,19 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
         story = scenario(scenario_id)
     except (SurfaceError, ScenarioError) as error:
         raise RecordError(2, str(error)) from error
-    if scenario_id in room.manifest.excluded:
-        reason = room.manifest.excluded[scenario_id]
-        raise RecordError(3, f"{room.name} cannot express {scenario_id}: {reason}")
     if room.recorder is None:
         raise RecordError(5, f"{room.name}: this surface has no recorder")
+    try:
+        program = room.program(agent)
+    except SurfaceError as error:
+        raise RecordError(2, str(error)) from error
+    excluded = room.manifest.excluded_for(program.agent)
+    if scenario_id in excluded:
+        reason = excluded[scenario_id]
+        raise RecordError(3, f"{room.name} cannot express {scenario_id}: {reason}")
     bounds = limits or Limits(seconds=timeout)
-    job = _Job(room, story, into, bounds, port, on_event or (lambda _: None))
-    found = find_agent(room, agent_path)
+    job = _Job(room, program, story, into, bounds, port, on_event or (lambda _: None))
+    found = find_agent(room, agent_path, agent)
     try:
         return asyncio.run(_terminable(job.run(found, isolate)))
     except _TerminatedError as error:
@@ -115,6 +124,7 @@ class _Job:
     def __init__(  # noqa: PLR0913, PLR0917 - as `record`
         self,
         room: Surface,
+        program: Program,
         story: Scenario,
         into: Path,
         limits: Limits,
@@ -122,6 +132,7 @@ class _Job:
         on_event: Callable[[Progress], None],
     ) -> None:
         self.room = room
+        self.program = program
         self.story = story
         self.into = into
         self.limits = limits
@@ -132,7 +143,7 @@ class _Job:
 
     async def run(self, found: Found, isolate: bool | None) -> Recording:  # noqa: FBT001
         begun = time.monotonic()
-        if notice := wrong_version(self.room, found):
+        if notice := wrong_version(self.room, found, self.program.agent):
             self.notices.append(notice)
         self.on_event(Progress("starting", 0))
         with contextlib.ExitStack() as stack:
@@ -149,7 +160,7 @@ class _Job:
         return Recording(
             surface=self.room.name,
             scenario=self.story.id,
-            agent=f"{self.room.recorder.PROGRAM.agent}-{found.version}",
+            agent=f"{self.program.agent}-{found.version}",
             path=path,
             frames=session.recorded,
             seconds=time.monotonic() - begun,
@@ -187,14 +198,18 @@ class _Job:
             program=found.path,
             key=KEY,
         )
-        environment = home.environment(recorder.prepare(setup))
+        source = self.room.manifest.agent(self.program.agent) or AgentSource(self.program.agent)
+        setup, variables = configure(source, setup)
+        if hasattr(recorder, "prepare"):
+            variables |= recorder.prepare(setup)
+        environment = home.environment(variables, found.search)
         driver: Driver | None = None
         first: list[Action] = []
         if hasattr(recorder, "make_driver"):
             driver = recorder.make_driver(setup)
             first = list(driver.begin())
         scrubber = self._scrubber(found, home, server.port)
-        name = recorder.PROGRAM.command
+        name = self.program.command
         header = self._header(found, scrubber, [name, *_arguments(first)])
         try:
             with CassetteWriter(self._path(header), header) as writer:
@@ -288,14 +303,14 @@ class _Job:
             cassette=FORMAT_VERSION,
             surface=self.room.name,
             provider=self.room.manifest.provider,
-            agent=Agent(recorder.PROGRAM.agent, found.version),
+            agent=Agent(self.program.agent, found.version),
             scenario=self.story.id,
             provenance="scripted",
             recorded=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             protocol=recorder.PROTOCOL,
             command=scrubber.value(command),
             scrub=scrubber.applied,
-            volatile=sorted(self.room.manifest.volatile),
+            volatile=sorted(self.room.manifest.volatile_for(self.program.agent)),
             capabilities=dict(recorder.CAPABILITIES),
         )
 
@@ -304,6 +319,7 @@ class _Job:
         paths[str(home.root)] = "/recording"
         paths[found.folder or str(Path(found.path).parent)] = "/opt/agent"
         paths[sys.prefix] = "/opt/python"
+        paths |= dict.fromkeys(found.search, "/opt/node/bin")
         for usual in ("/usr/bin", "/usr/local/bin", "/bin", "/usr", "/usr/local"):
             paths.pop(usual, None)
         story = Path(self.story.path)

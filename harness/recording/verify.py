@@ -56,7 +56,7 @@ def _load(path: Path) -> dict[str, list[str]]:
     """Return the comparable parts: `header`, `frames` and `end`, and each volatile kind apart."""
     with open_cassette(path) as cassette:
         room = surface(cassette.header.surface)
-        ways = volatile(room.manifest.volatile)
+        ways = volatile(room.manifest.volatile_for(cassette.header.agent.name))
         kinds = room.kinds()
         header = msgspec.to_builtins(cassette.header)
         header.pop("recorded")

@@ -7,7 +7,7 @@ files and clocks are the runner's.
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Literal, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from harness.canonical import EventBase
 from harness.cassette import Frame, Header
@@ -149,26 +149,52 @@ class Wire(Protocol):
         """Report something that the agent asked and the client did not know."""
 
 
-class Program(Struct, frozen=True):
+class Program(Struct, frozen=True, forbid_unknown_fields=True):
     """How an agent's program is found and asked for its version.
 
     First in this interpreter's environment, as `inside` of the import package `package`
-    (nothing of it is imported), then as `command` on PATH. `agent` is its name in cassettes;
-    `version` the group of a pattern that is searched in the output of `command *ask`.
+    (nothing of it is imported); then in the user's cache, as `command` of the npm package `npm`
+    at `npm_version`, which `harness agents install` puts there; then as `command` on PATH.
+    `agent` is its name in cassettes. `node` is the least major version of Node that it needs.
+
+    `version` is the group of a pattern that is searched in what `command *ask` answers; `say` is
+    a line for its stdin, for a program that tells its version on its wire alone.
     """
 
-    agent: str
-    command: str
+    agent: str = ""
+    command: str = ""
     package: str = ""
     inside: str = ""
     ask: tuple[str, ...] = ("--version",)
     version: str = r"(\d+\.\d+\.\d+[-+.\w]*)"
+    npm: str = ""
+    npm_version: str = ""
+    node: int = 20
+    say: str = ""
+
+
+class Preparation(Struct, frozen=True, forbid_unknown_fields=True):
+    """What an agent needs to run on the scripted model: data alone, in a manifest's entry.
+
+    `args` are its arguments, `env` its environment variables, `files` the files that are written
+    before it starts, by path: a text as it is, anything else as JSON. `options` are the
+    surface's own: what its driver does otherwise with this agent. In every text, keys too,
+    `{port}` (the model server's), `{home}`, `{workspace}` and `{key}` are replaced; other braces
+    stay. A file's path has to be in `{home}` or `{workspace}`.
+    """
+
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Setup(Struct, frozen=True):
     """Where a driver's agent runs: real paths, and the scripted model server's port.
 
-    `program` is the agent's program. `key` is the only key that the agent gets.
+    `program` is the agent's program. `key` is the only key that the agent gets. `agent` is its
+    name, `args` and `options` what its manifest's entry gives for it, filled in; both are empty
+    for an agent that the surface's `recorder.py` sets up.
     """
 
     scenario: Scenario
@@ -177,6 +203,9 @@ class Setup(Struct, frozen=True):
     port: int
     program: str
     key: str
+    agent: str = ""
+    args: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Recorder(Protocol):
@@ -185,6 +214,9 @@ class Recorder(Protocol):
     Either `make_driver(setup) -> Driver`, or, where the provider's own client library is to be
     run, `async converse(setup, wire) -> None`, which returns once the conversation is over.
     `settle` is then the runner's to call. Errors that end a recording: `RecordError`.
+
+    Where the manifest's entries carry the programs, it has no `PROGRAM`, and `prepare` only
+    where there is something that no entry can say.
     """
 
     PROGRAM: Program

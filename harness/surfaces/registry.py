@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+from collections.abc import Iterable
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
@@ -9,7 +10,7 @@ from typing import Any, Literal, TypeVar, cast
 import msgspec
 from msgspec import Struct, field
 
-from harness.surfaces.base import Kinds, MakeNormalizer
+from harness.surfaces.base import Kinds, MakeNormalizer, Preparation, Program
 
 T = TypeVar("T")
 
@@ -21,18 +22,40 @@ class SurfaceError(Exception):
 
 
 class AgentSource(Struct, frozen=True, forbid_unknown_fields=True):
-    """An agent that speaks the surface: its name in cassettes, and how to get it."""
+    """An agent that speaks the surface: its name in cassettes, and how to get it.
+
+    `program` is how it is found; without it, the surface's `recorder.py` says that in `PROGRAM`.
+    `prepare` is what it needs to run on the scripted model; `asking` and `automatic` are added
+    to it where the scenario's `permissions` are `ask` or `automatic`: arguments after the others,
+    variables, files and options by name, mappings within them joined.
+
+    `excluded` and `volatile` are this agent's own, beside the surface's.
+    """
 
     name: str
-    install: str
+    install: str = ""
+    program: Program | None = None
+    prepare: Preparation = Preparation()
+    asking: Preparation = Preparation()
+    automatic: Preparation = Preparation()
+    excluded: dict[str, str] = field(default_factory=dict)
+    volatile: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def how(self) -> str:
+        """How to get it, as a command or a sentence."""
+        if self.install or self.program is None or not self.program.npm:
+            return self.install or "install it"
+        return f"harness agents install {self.name}"
 
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     """`manifest.yaml`: what a surface is, and what it cannot express.
 
-    `excluded` maps a scenario's id to the reason why the surface cannot express it. `volatile`
-    maps a native kind to what of it may differ between two recordings of one scenario.
-    `tier` is base, rich or experimental for its provider, with the reason.
+    `agents` are the agents that speak it; one more is one more entry, without code, where the
+    entry has its `program`. `excluded` maps a scenario's id to the reason why the surface cannot
+    express it. `volatile` maps a native kind to what of it may differ between two recordings of
+    one scenario. `tier` is base, rich or experimental for its provider, with the reason.
     """
 
     surface: str
@@ -43,6 +66,20 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     agents: list[AgentSource]
     excluded: dict[str, str] = field(default_factory=dict)
     volatile: dict[str, str] = field(default_factory=dict)
+
+    def agent(self, name: str) -> AgentSource | None:
+        """Return the agent of that name, if it speaks the surface."""
+        return next((source for source in self.agents if source.name == name), None)
+
+    def excluded_for(self, name: str) -> dict[str, str]:
+        """Return what the surface, or this agent on it, cannot express, with the reasons."""
+        source = self.agent(name)
+        return self.excluded | (source.excluded if source else {})
+
+    def volatile_for(self, name: str) -> dict[str, str]:
+        """Return what may differ between two recordings of this agent, by native kind."""
+        source = self.agent(name)
+        return self.volatile | (source.volatile if source else {})
 
 
 class KindEntry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -108,6 +145,24 @@ class Surface:
         """The reference normalizer."""
         return cast("MakeNormalizer", self._module("normalizer").Normalizer)
 
+    def program(self, name: str = "") -> Program:
+        """Return the program of an agent that speaks the surface; the first without a name.
+
+        Raises SurfaceError for a name that is not in the manifest, or an entry that is not whole.
+        """
+        sources = self.manifest.agents
+        source = self.manifest.agent(name) if name else sources[0] if sources else None
+        if source is None:
+            known = [source.name for source in sources]
+            raise SurfaceError(f"{self.name}: no agent is called {name!r}; {_near(name, known)}")
+        program = source.program or getattr(self.recorder, "PROGRAM", None)
+        if not isinstance(program, Program) or not program.command:
+            raise SurfaceError(
+                f"{self.folder / 'manifest.yaml'}: agents: {source.name}: "
+                "says nothing of its program: give it `program: {command: NAME}`"
+            )
+        return msgspec.structs.replace(program, agent=program.agent or source.name)
+
     @property
     def recorder(self) -> Any:
         """The recorder's module, or None where the surface cannot be recorded."""
@@ -144,6 +199,10 @@ def surface(name: str) -> Surface:
     known = surfaces()
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, 1)
-    hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
-    raise SurfaceError(f"no surface is called {name!r}; {hint}")
+    raise SurfaceError(f"no surface is called {name!r}; {_near(name, known)}")
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    found = difflib.get_close_matches(name, names, 1)
+    return f"did you mean {found[0]}?" if found else f"known: {', '.join(names)}"

@@ -6,7 +6,8 @@ from typing import Any
 from harness.model_server.anthropic_messages import API
 from harness.model_server.view import Reply, Text
 from harness.scenarios import Usage, scenario
-from tests.model_server.model_client import events, message, playing
+from tests.model_server.model_client import playing
+from tests.model_server.wires import events, message
 
 
 def ask(name: str, prompt: str, **more: Any) -> Any:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 from contextlib import suppress
@@ -49,6 +50,25 @@ def written(workspace: Path) -> dict[str, str]:
     return {p.name: p.read_text("utf-8") for p in workspace.iterdir() if p.is_file()}
 
 
+async def output(command: tuple[Any, ...], workspace: Path, environment: dict[str, str]) -> bytes:
+    """Run an agent to its end; return its stdout."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=workspace,
+        env={"PATH": os.environ["PATH"], **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        out, _ = await asyncio.wait_for(process.communicate(), 60)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    return out
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_codex(name: str, tmp_path: Path) -> None:
     codex = pytest.importorskip("codex_cli_bin", reason="install the extra `agents`")
@@ -60,25 +80,11 @@ def test_codex(name: str, tmp_path: Path) -> None:
         async with ModelServer(scenario(name), str(workspace)) as server:
             config = CONFIG.format(port=server.port)
             (home / ".codex" / "config.toml").write_text(config, "utf-8")
-            process = await asyncio.create_subprocess_exec(
-                *(program, "exec", "--json", "--skip-git-repo-check", prompt),
-                cwd=workspace,
-                env={
-                    "PATH": os.environ["PATH"],
-                    "HOME": str(home),
-                    "CODEX_HOME": str(home / ".codex"),
-                    "SCRIPTED_KEY": "fake",
-                },
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
+            out = await output(
+                (program, "exec", "--json", "--skip-git-repo-check", prompt),
+                workspace,
+                {"HOME": str(home), "CODEX_HOME": str(home / ".codex"), "SCRIPTED_KEY": "fake"},
             )
-            try:
-                out, _ = await asyncio.wait_for(process.communicate(), 60)
-            finally:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
             assert (server.problems, server.unused()) == ([], [])
             return [json.loads(line) for line in out.splitlines()]
 
@@ -86,6 +92,82 @@ def test_codex(name: str, tmp_path: Path) -> None:
     said = [e["item"]["text"] for e in events if e.get("item", {}).get("type") == "agent_message"]
     assert said[-1] == SAID[name]
     assert events[-1]["type"] == "turn.completed"
+    assert written(workspace) == FILES[name]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_opencode(name: str, tmp_path: Path) -> None:
+    program = shutil.which("opencode")
+    if program is None:
+        pytest.skip("no opencode on PATH: npm install opencode-ai")
+    home, workspace = places(tmp_path)
+
+    async def run() -> Any:
+        async with ModelServer(scenario(name), str(workspace)) as server:
+            model = {
+                "npm": "@ai-sdk/openai-compatible",
+                "options": {"baseURL": f"http://127.0.0.1:{server.port}/v1", "apiKey": "fake"},
+                "models": {"scripted": {"name": "Scripted"}},
+            }
+            names = dict.fromkeys(("model", "small_model"), "scripted/scripted")
+            config = {**names, "autoupdate": False, "provider": {"scripted": model}}
+            (home / "config.json").write_text(json.dumps(config), "utf-8")
+            out = await output(
+                (program, "run", "--format", "json", scenario(name).turns[0].prompt),
+                workspace,
+                {
+                    "HOME": str(home),
+                    "OPENCODE_CONFIG": str(home / "config.json"),
+                    "OPENCODE_DISABLE_MODELS_FETCH": "1",
+                    "OPENCODE_DISABLE_AUTOUPDATE": "1",
+                    "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+                    "npm_config_registry": "http://127.0.0.1:9/",
+                },
+            )
+            assert (server.problems, server.unused()) == ([], [])
+            assert [r.kind for r in server.requests].count("side") == 1  # the title
+            return [json.loads(line) for line in out.splitlines()]
+
+    events = asyncio.run(run())
+    said = [e["part"]["text"] for e in events if e["type"] == "text"]
+    assert said[-1] == SAID[name]
+    assert events[-1]["part"]["reason"] == "stop"
+    assert written(workspace) == FILES[name]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_gemini(name: str, tmp_path: Path) -> None:
+    program = shutil.which("gemini")
+    if program is None:
+        pytest.skip("no gemini on PATH: npm install @google/gemini-cli")
+    home, workspace = places(tmp_path)
+    (home / ".gemini").mkdir()
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "privacy": {"usageStatisticsEnabled": False},
+    }
+    (home / ".gemini/settings.json").write_text(json.dumps(settings), "utf-8")
+    options = ("-m", "gemini-2.5-pro", "--yolo", "-o", "stream-json")
+
+    async def run() -> Any:
+        async with ModelServer(scenario(name), str(workspace)) as server:
+            out = await output(
+                (program, *options, "-p", scenario(name).turns[0].prompt),
+                workspace,
+                {
+                    "HOME": str(home),
+                    "GEMINI_API_KEY": "fake",
+                    "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{server.port}",
+                    "GEMINI_CLI_TRUST_WORKSPACE": "true",
+                },
+            )
+            assert (server.problems, server.unused()) == ([], [])
+            return [json.loads(line) for line in out.splitlines()]
+
+    events = asyncio.run(run())
+    said = [e["content"] for e in events if e["type"] == "message" and e["role"] == "assistant"]
+    assert "".join(said).endswith(SAID[name])
+    assert events[-1]["status"] == "success"
     assert written(workspace) == FILES[name]
 
 

@@ -5,7 +5,8 @@ import json
 from typing import Any
 
 from harness.scenarios import scenario
-from tests.model_server.model_client import events, playing
+from tests.model_server.model_client import playing
+from tests.model_server.wires import events
 
 
 def test_text_is_streamed_event_by_event() -> None:

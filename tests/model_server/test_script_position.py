@@ -13,17 +13,16 @@ from harness.model_server import ModelServer
 from harness.model_server.mint import pieces
 from harness.model_server.server import inside_characters
 from harness.scenarios import Say, Scenario, Turn, scenario
-from tests.model_server.model_client import Agent, events, made_of, message, playing
+from tests.model_server.model_client import Agent, made_of, playing
+from tests.model_server.wires import WIRES
 
-APIS = ("openai", "anthropic")
-
-
-def text_of(agent: Agent, response: httpx.Response) -> str:
-    sent = events(response.content)
-    if agent.api == "openai":
-        items = sent[-1]["response"]["output"]
-        return "".join(p["text"] for i in items for p in i.get("content", ()))
-    return "".join(block.get("text", "") for block in message(sent)["content"])
+APIS = tuple(WIRES)
+# The same wish in the words of each API.
+ONE_TOKEN = {
+    "max_tokens": 1,
+    "max_output_tokens": 1,
+    "generationConfig": {"maxOutputTokens": 1},
+}
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -86,7 +85,7 @@ def test_failures_answer_so_many_attempts_and_then_the_script_goes_on(
                 response = await agent.ask()
                 statuses.append(response.status_code)
                 left.append(len(server.unused()))
-            assert text_of(agent, response) == "There."
+            assert agent.text(response) == "There."
             return statuses, left
 
     assert asyncio.run(run()) == ([529, 529, 500, 200], [3, 2, 1, 0])
@@ -119,7 +118,7 @@ def test_a_prompt_is_found_among_what_agents_add(api: str) -> None:
             agent.says("<reminder>be brief</reminder>\nSay hello to the world.\n<hint/>")
             agent.says("<reminder>more</reminder>")
             response = await agent.ask()
-            return text_of(agent, response), server.problems
+            return agent.text(response), server.problems
 
     assert asyncio.run(run()) == ("Hello, world.", [])
 
@@ -130,8 +129,8 @@ def test_a_prompt_is_found_among_what_agents_add(api: str) -> None:
     [
         ({"tools": []}, "Say hello to the world."),
         ({"tools": []}, "Give this conversation a title."),
-        ({"max_tokens": 1, "max_output_tokens": 1}, "quota"),
-        ({"max_tokens": 1, "max_output_tokens": 1}, "Say hello to the world."),
+        (ONE_TOKEN, "quota"),
+        (ONE_TOKEN, "Say hello to the world."),
         ({}, "Warmup"),
     ],
 )
@@ -146,7 +145,7 @@ def test_side_calls_are_answered_without_the_script(
             assert (whole.status_code, server.problems) == (200, [])
             assert len(server.unused()) == 2
             assert [r.kind for r in server.requests] == ["side", "side"]
-            return text_of(agent, response)
+            return agent.text(response)
 
     assert asyncio.run(run()) == "Scripted conversation"
 
@@ -222,9 +221,8 @@ def test_a_long_text_is_shortened_in_a_problem() -> None:
 def test_a_prompt_in_the_agents_own_words_is_none(api: str) -> None:
     async def run() -> Any:
         async with playing(scenario("multi-turn"), api) as (server, agent):
-            kind = "output_text" if api == "openai" else "text"
-            quote = {"type": kind, "text": "Shall I: Print the word that I gave you."}
-            agent.items.append({"role": "assistant", "content": [quote]})
+            quote = "Shall I: Print the word that I gave you."
+            agent.items.append(agent.wire.assistant(quote))
             agent.says("Yes.")
             await agent.ask()
             return server.problems[0].what
@@ -251,7 +249,7 @@ def test_a_turn_that_goes_on_after_its_interrupted_command_is_a_problem(api: str
     async def run() -> Any:
         async with playing(scenario("interrupt-command"), api) as (server, agent):
             agent.says("Start the long command.")
-            agent.take(events((await agent.ask()).content))
+            agent.take(await agent.ask())
             response = await agent.ask()
             return response.status_code, server.problems[0].what, server.unused()
 
@@ -263,11 +261,8 @@ def test_only_some_results_are_a_problem(api: str) -> None:
     async def run() -> Any:
         async with playing(scenario("parallel-tools"), api) as (server, agent):
             agent.says("Print first and second, both at once.")
-            agent.take(events((await agent.ask()).content))
-            if api == "openai":
-                agent.items.pop()
-            else:
-                agent.items[-1]["content"].pop()
+            agent.take(await agent.ask())
+            agent.wire.drop_result(agent.items)
             await agent.ask()
             return server.problems[0]
 
@@ -285,11 +280,11 @@ def test_a_missing_tool_is_a_problem_that_lists_those_there_are(api: str) -> Non
             await agent.ask()
             return server.problems[0].what
 
-    name = "exec_command" if api == "openai" else "Bash"
+    name = WIRES[api].shell
     assert asyncio.run(run()) == f"the agent offers no file edit tool; it offers: {name}"
 
 
-@pytest.mark.parametrize("path", ["/v1/responses", "/v1/messages"])
+@pytest.mark.parametrize("path", [wire.path for wire in WIRES.values()])
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"[]", b"{}", b'{"model": "m", "input": [3], "messages": [3]}', b"\xff"]
 )
@@ -307,13 +302,16 @@ def test_a_broken_request_is_a_problem(path: str, body: bytes) -> None:
 def test_a_path_of_no_model_api_is_a_problem() -> None:
     async def run() -> Any:
         async with playing(scenario("text")) as (server, agent):
-            response = await agent.client.post("/v1/chat/completions", json={})
+            response = await agent.client.post("/v1/embeddings", json={})
             return response.status_code, server.problems[0]
 
     status, problem = asyncio.run(run())
     assert status == 404
-    assert problem.request == "POST /v1/chat/completions"
-    assert problem.expected == "POST /v1/responses or /v1/messages"
+    assert problem.request == "POST /v1/embeddings"
+    assert problem.expected == (
+        "POST /v1/responses or /v1/chat/completions or /v1/messages or "
+        "/v1beta/models/{model}:{method}"
+    )
 
 
 chunkings = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1)
@@ -333,7 +331,7 @@ def test_any_chunks_join_to_the_text(
             agent = Agent(client, api)
             agent.says("Go.")
             response = await agent.ask()
-            return text_of(agent, response), server.unused()
+            return agent.text(response), server.unused()
 
     assert asyncio.run(run()) == ("".join(chunks), [])
 

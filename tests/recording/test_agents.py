@@ -3,13 +3,14 @@
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from harness.recording import agents
 from harness.recording.agents import Found, find_agent, find_agents, wrong_version
 from harness.recording.errors import RecordError
 from harness.surfaces.base import Program
-from harness.surfaces.registry import Vocabulary
+from harness.surfaces.registry import AgentSource, SurfaceError, Vocabulary
 from tests.recording.fakes import FakeSurface, agent
 
 
@@ -109,8 +110,71 @@ def test_all_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agents, "surfaces", lambda: {"a": here, "b": gone, "c": none})
     assert find_agents() == [
         {"surface": "fake", "agent": "fake", "found": True, "version": "1.2.3", "path": program,
-         "problem": "", "install": "pip install fake"},
+         "problem": "", "source": f"{program} on PATH", "install": "pip install fake"},
         {"surface": "fake", "agent": "fake", "found": False, "version": "", "path": "",
          "problem": "looking for the agent of fake: no 'no-such-agent' in this environment or on "
-         "PATH; pip install fake, or name one with --agent-path", "install": "pip install fake"},
+         "PATH; pip install fake, or name one with --agent-path",
+         "source": "no-such-agent on PATH", "install": "pip install fake"},
     ]  # fmt: skip
+
+
+def test_one_that_tells_its_version_on_its_wire_alone(tmp_path: Path) -> None:
+    path = tmp_path / "agent"
+    # It answers, and goes on for ever: stdin's end is nothing to it.
+    path.write_text(
+        "#!/bin/sh\nread line\necho 'a log line 9.9.9' >&2\n"
+        'echo "{\\"got\\":\\"$line\\",\\"version\\":\\"4.5.6\\"}"\nexec sleep 60\n'
+    )
+    path.chmod(0o755)
+    program = Program(
+        "fake", str(path), ask=(), say="hello", version=r'"hello","version":"([^"]+)"'
+    )
+    assert find_agent(of(program)) == Found(str(path), "4.5.6")
+    path.write_text("#!/bin/sh\nread line\necho no version here\n")
+    with pytest.raises(RecordError, match="no version in what it said: no version here"):
+        find_agent(of(program))
+
+
+def test_the_agents_of_one_surface_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = {name: agent(tmp_path, "", name) for name in ("one", "two")}
+    room = FakeSurface()
+    room.__dict__["manifest"] = msgspec.structs.replace(
+        room.manifest,
+        agents=[
+            AgentSource(name, program=Program(command=path, npm_version=version))
+            for (name, path), version in zip(paths.items(), ("1.2.3", "1.2.4"), strict=True)
+        ]
+        + [AgentSource("three", program=Program(command="no-such", npm="@a/three"))],
+    )
+    assert find_agent(room, name="two") == Found(paths["two"], "1.2.3")
+    assert find_agent(room) == Found(paths["one"], "1.2.3")
+    with pytest.raises(SurfaceError, match="no agent is called 'tow'; did you mean two"):
+        find_agent(room, name="tow")
+    monkeypatch.setattr(agents, "surfaces", lambda: {"a": room})
+    rows = find_agents()
+    assert [(r["agent"], r["found"], r["version"]) for r in rows] == [
+        ("one", True, "1.2.3"),
+        ("two", True, "1.2.3"),
+        ("three", False, ""),
+    ]
+    assert [row["problem"] for row in rows[:2]] == [
+        "",
+        "the agent is at 1.2.3, the manifest's entry pins 1.2.4",
+    ]
+    assert rows[2]["install"] == "harness agents install three"
+    assert "in this environment, in the cache or on PATH" in rows[2]["problem"]
+
+
+def test_a_program_in_node_modules_knows_its_folder(tmp_path: Path) -> None:
+    inside = tmp_path / "node_modules/@some/cli"
+    inside.mkdir(parents=True)
+    program = agent(inside, "", "some.js")
+    (tmp_path / "some").symlink_to(program)
+    found = find_agent(FakeSurface(), str(tmp_path / "some"))
+    assert found == Found(str(tmp_path / "some"), "1.2.3", str(tmp_path / "node_modules"))
+
+
+def test_an_entry_without_a_program_is_told() -> None:
+    room = of(Program("fake", ""))
+    with pytest.raises(SurfaceError, match="agents: fake: says nothing of its program"):
+        find_agent(room)

@@ -101,4 +101,10 @@ def test_a_failure_is_a_row_of_the_result(
 ) -> None:
     code, row, _ = run(monkeypatch, capsys, tmp_path, RecordError(4, "no room"))
     assert code == 4
-    assert row == {"surface": "codex-exec", "scenario": "text", "problem": "no room", "code": 4}
+    assert row == {
+        "surface": "codex-exec",
+        "scenario": "text",
+        "agent": "codex",
+        "problem": "no room",
+        "code": 4,
+    }

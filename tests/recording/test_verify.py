@@ -23,7 +23,9 @@ DECLARED = {
 @pytest.fixture(autouse=True)
 def room(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = SimpleNamespace(of=lambda frame: frame.data["kind"])
-    fake = SimpleNamespace(manifest=SimpleNamespace(volatile=DECLARED), kinds=lambda: kinds)
+    fake = SimpleNamespace(
+        manifest=SimpleNamespace(volatile_for=lambda _: DECLARED), kinds=lambda: kinds
+    )
     monkeypatch.setattr(verify, "surface", lambda _: fake)
 
 

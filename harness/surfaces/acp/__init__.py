@@ -1,0 +1,1 @@
+"""The Agent Client Protocol, version 1: JSON-RPC over stdio."""

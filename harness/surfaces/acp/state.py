@@ -1,0 +1,189 @@
+"""A session of ACP as the normalizer knows it: its thread, its turns, its messages, its tools."""
+
+from typing import Any, Final
+
+from msgspec import UNSET, UnsetType, structs
+
+from harness.canonical import ProviderRefs
+from harness.canonical import events as ev
+from harness.canonical import payloads as pl
+from harness.canonical.names import CanonicalItemType
+from harness.surfaces.acp.names import Message, ref
+from harness.surfaces.ledger import Item, Ledger, Turn
+
+Role = CanonicalItemType
+
+STREAMS: Final[dict[str, Any]] = {
+    "assistant_message": "assistant_text",
+    "reasoning": "reasoning_text",
+}
+"""Item type of a message to the stream of its deltas; a user's message has none."""
+
+
+class Tool:
+    """A tool call: its item, and all that was said of it, joined."""
+
+    __slots__ = ("declined", "item", "said")
+
+    def __init__(self, item: Item, said: Message) -> None:
+        self.item = item
+        self.said = said
+        self.declined = False
+
+
+class Talk:
+    """The message that is being streamed."""
+
+    __slots__ = ("content", "item", "native", "parts", "role")
+
+    def __init__(self, role: Role, native: Any, item: Item) -> None:
+        self.role = role
+        self.native = native
+        self.item = item
+        self.parts: list[str] = []
+        self.content: list[Any] = []
+
+
+class Prompt:
+    """A turn with its prompt's id, and whether the client has cancelled it."""
+
+    __slots__ = ("cancelled", "turn")
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self.cancelled = False
+
+
+class Session:
+    """One `sessionId`. `replays` from `session/load` until the next prompt."""
+
+    def __init__(self, ledger: Ledger, native: str) -> None:
+        self.ledger = ledger
+        self.native = native
+        self.ref = ref(native)
+        self.thread: str | UnsetType = UNSET if self.ref is UNSET else ledger.mint("thr")
+        self.refs: ProviderRefs | UnsetType = (
+            UNSET
+            if self.ref is UNSET
+            else ProviderRefs(providerSessionId=self.ref, providerThreadId=self.ref)
+        )
+        self.announced = False
+        self.replays = False
+        self.prompts: dict[Any, Prompt] = {}
+        self.tools: dict[str, Tool] = {}
+        self.talk: Talk | None = None
+
+    @property
+    def turn(self) -> Turn | None:
+        """The oldest open turn, if any."""
+        return next(iter(self.prompts.values())).turn if self.prompts else None
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Where an event of the session stands, as arguments of `Ledger.emit`."""
+        turn = self.turn
+        return {
+            "thread": self.thread,
+            "turn": turn.id if turn else UNSET,
+            "refs": self.refs,
+        }
+
+    def announce(self, *, synthesized: bool = False) -> None:
+        """Emit `thread.started` once."""
+        if self.announced or self.thread is UNSET:
+            return
+        self.announced = True
+        self.ledger.emit(
+            ev.ThreadStarted,
+            pl.ThreadStartedPayload(self.ref),
+            thread=self.thread,
+            refs=self.refs,
+            synthesized=synthesized,
+        )
+
+    def item_refs(self, native: Any) -> ProviderRefs | UnsetType:
+        """The references of an item with that native id."""
+        name = ref(native)
+        if name is UNSET:
+            return self.refs
+        if self.refs is UNSET:
+            return ProviderRefs(providerItemId=name)
+        return structs.replace(self.refs, providerItemId=name)
+
+    def marked(self, data: Message) -> Message:
+        """Add to an item's data that it is history, not new output."""
+        return {**data, "replay": True} if self.replays else data
+
+    def speak(self, role: Role, native: Any, content: Any) -> None:
+        """Handle a chunk of a message; another role or `messageId` ends the one before."""
+        talk = self.talk
+        if talk is not None and (
+            talk.role != role
+            or (native is not None and talk.native is not None and native != talk.native)
+        ):
+            self.hush()
+            talk = None
+        words = _words(content)
+        if talk is None:
+            data: Message = {} if not isinstance(native, str) else {"messageId": native}
+            payload = pl.ItemLifecyclePayload(role, "inProgress", data=self.marked(data) or UNSET)
+            item = self.ledger.start_item(
+                self.turn, "", payload, self.item_refs(native), self.thread, synthesized=True
+            )
+            # Messages share no native id: the turn closes them by the ledger's own.
+            if item.turn is not None:
+                item.turn.items.pop("", None)
+            talk = self.talk = Talk(role, native, item)
+        stream = STREAMS.get(role)
+        if words is not None and stream is not None:
+            talk.parts.append(words)
+            turn = talk.item.turn
+            self.ledger.emit(
+                ev.ContentDelta,
+                pl.ContentDeltaPayload(stream, words),
+                thread=self.thread,
+                turn=turn.id if turn else UNSET,
+                item=talk.item.id,
+                refs=talk.item.refs,
+            )
+            return
+        if words is not None:
+            talk.parts.append(words)
+            said: Message = {"text": "".join(talk.parts)}
+        else:
+            talk.content.append(content)
+            said = {"content": list(talk.content)}
+        self.ledger.update(
+            talk.item, pl.ItemLifecyclePayload(role, "inProgress", data=self.marked(said))
+        )
+
+    def hush(self) -> None:
+        """Complete the message that is being streamed: no frame says that it is over."""
+        talk, self.talk = self.talk, None
+        if talk is None:
+            return
+        data: Message = {"text": "".join(talk.parts)}
+        if talk.content:
+            data["content"] = talk.content
+        payload = pl.ItemLifecyclePayload(talk.role, "completed", data=self.marked(data))
+        self.ledger.complete(talk.item, "completed", payload, synthesized=True)
+
+    def close_tools(self, turn: Turn | None) -> None:
+        """Complete what a refusal has ended, and, without a turn, all that is open."""
+        for tool in self.tools.values():
+            if not tool.item.open or tool.item.turn is not turn:
+                continue
+            status: Any = "declined" if tool.declined else UNSET
+            if turn is not None and not tool.declined:
+                continue
+            detail = "declined by the client" if tool.declined else "no result by the end"
+            payload = pl.ItemLifecyclePayload(tool.item.type, status, tool.item.title, detail)
+            self.ledger.complete(tool.item, status, payload, synthesized=True)
+
+
+def _words(content: Any) -> str | None:
+    """The text of a content block; None for one of another type."""
+    if not isinstance(content, dict) or content.get("type", "text") != "text":
+        return None
+    words = content.get("text")
+    return words if isinstance(words, str) else None
