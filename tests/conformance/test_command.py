@@ -49,7 +49,7 @@ def test_check_shows_what_differs(root: Path, capsys: Capture) -> None:
 
 def test_check_of_nothing_ends_with_3(root: Path, capsys: Capture) -> None:
     assert run(root, "check", "--scenario", "no-such") == 3
-    assert "for scenario no-such" in capsys.readouterr().err
+    assert "for scenario 'no-such'" in capsys.readouterr().err
 
 
 def test_check_runs_another_normalizer(root: Path, capsys: Capture) -> None:
