@@ -192,10 +192,14 @@ class Script:
             self._used.add(id(step))
 
     def unused(self) -> list[str]:
-        """Return the steps that were never used, readable, in the script's order."""
+        """Return the steps that were never used, readable, in the script's order.
+
+        Some agents end a turn whose tool was declined without asking the model again: what
+        follows that tool then need not be used.
+        """
         lines: list[str] = []
         for number, turn in enumerate(self.scenario.turns, 1):
-            for step in turn.model:
+            for step in _due(self.scenario, turn):
                 note = self._left(step)
                 if note is not None:
                     lines.append(
@@ -264,6 +268,13 @@ class Script:
         if not turns:
             return "nothing more"
         return f"the prompt {turns[0].prompt!r}"
+
+
+def _due(scenario: Scenario, turn: Turn) -> tuple[Step, ...]:
+    """Return the steps that every agent comes to."""
+    if scenario.permissions == "ask" and turn.client.approvals == "decline":
+        return turn.responses()[0]
+    return turn.model
 
 
 def _plain(text: str) -> str:

@@ -353,3 +353,15 @@ def test_pieces_join_to_the_text(text: str, count: int) -> None:
     found = list(pieces(text, count))
     assert "".join(found) == text
     assert len(found) <= count
+
+
+def test_what_follows_a_declined_tool_need_not_be_used() -> None:
+    async def run(name: str) -> list[str]:
+        story = scenario(name)
+        async with playing(story, APIS[0]) as (server, _):
+            return server.unused()
+
+    assert [line.partition(", ")[2] for line in asyncio.run(run("command-declined"))] == [
+        "run: touch refused.txt"
+    ]
+    assert len(asyncio.run(run("command-approved"))) == 4

@@ -14,11 +14,11 @@ from tests.surfaces.codex.wire import frames
 ACP = "acp"
 
 
-def header() -> Header:
+def header(name: str) -> Header:
     return Header(
         cassette=1,
-        surface=ACP,
-        provider="acp",
+        surface=name,
+        provider=surface(name).manifest.provider,
         agent=Agent("some-agent", "1.0.0"),
         scenario="by-hand",
         provenance="constructed",
@@ -26,8 +26,8 @@ def header() -> Header:
     )
 
 
-def events_of(cassette: list[Frame]) -> list[EventBase]:
-    normalizer = surface(ACP).normalizer(header())
+def events_of(cassette: list[Frame], name: str = ACP) -> list[EventBase]:
+    normalizer = surface(name).normalizer(header(name))
     events = [event for frame in cassette for event in normalizer.feed(frame)]
     events += normalizer.close()
     for event in events:
@@ -35,20 +35,20 @@ def events_of(cassette: list[Frame]) -> list[EventBase]:
     return events
 
 
-def normalize(entries: Iterable[Any]) -> list[EventBase]:
+def normalize(entries: Iterable[Any], name: str = ACP) -> list[EventBase]:
     """The events of a conversation, which obey every law, whole and cut short anywhere."""
     cassette = frames(entries)
-    found = violations(cassette)
+    found = violations(cassette, name)
     assert not found, "\n".join(found)
-    return events_of(cassette)
+    return events_of(cassette, name)
 
 
-def violations(cassette: list[Frame]) -> list[str]:
+def violations(cassette: list[Frame], name: str = ACP) -> list[str]:
     """What the laws find, as `law: expected, got`."""
-    room = surface(ACP)
+    room = surface(name)
     judge = Judge(
-        InProcess(room.normalizer, ACP),
-        SimpleNamespace(header=header()),  # type: ignore[arg-type]
+        InProcess(room.normalizer, name),
+        SimpleNamespace(header=header(name)),  # type: ignore[arg-type]
         "by-hand",
         Rules(room.kinds(), room.ignored),
     )
