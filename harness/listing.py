@@ -1,5 +1,6 @@
 """`harness list` and `harness doctor`: everything that a script may want to know of the corpus."""
 
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -29,10 +30,7 @@ def list_command(what: str, project: Project | None, *, json: bool) -> int:
         out.say_json(rows)
     else:
         table = [{k: _short(v) for k, v in row.items()} for row in rows]
-        width = [_WIDTH] * len(table[0]) if table else None
-        out.say(
-            tabulate(table, "keys", tablefmt="simple", disable_numparse=True, maxcolwidths=width)
-        )
+        out.say(tabulate(table, "keys", tablefmt="simple", disable_numparse=True))
     broken = what == "cassettes" and any(row.get("problem") for row in rows)
     return out.UNUSABLE if broken else out.OK
 
@@ -139,7 +137,9 @@ _LISTS: dict[str, Callable[[], Rows]] = {
 def _short(value: Any) -> str:
     """Return a value for a table: a line for each entry, control characters as escapes."""
     if isinstance(value, dict):
-        return "\n".join(printable(f"{k}: {v}") for k, v in value.items())
-    if isinstance(value, list):
-        return printable(", ".join(map(str, value)))
-    return printable(str(value))
+        entries = [f"{k}: {v}" for k, v in value.items()]
+    else:
+        entries = [", ".join(map(str, value)) if isinstance(value, list) else str(value)]
+    # Wrapped here: tabulate's own wrapping takes the text "False" for a true value.
+    lines = [textwrap.wrap(printable(entry), _WIDTH) for entry in entries]
+    return "\n".join(line for wrapped in lines for line in wrapped)

@@ -294,6 +294,15 @@ def test_the_list_of_scenarios_says_why_a_surface_cannot_express_one(
     assert max(map(len, out.splitlines())) < 320
 
 
+def test_a_list_shows_a_value_as_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"agent": "a", "found": False, "version": "1.10"}]
+    monkeypatch.setattr("harness.recording.agents.find_agents", lambda: rows)
+    code, out, _ = run(capsys, "list", "agents")
+    assert (code, out.split()[-3:]) == (0, ["a", "False", "1.10"])
+
+
 @pytest.mark.slow
 def test_help_is_quick() -> None:
     def best(*arguments: str) -> float:
