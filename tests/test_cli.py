@@ -115,6 +115,8 @@ def test_a_third_of_the_corpus_ends_in_something_else_than_success(
         (["show", "README.md"], 4, "README.md:1: not a cassette"),
         (["replay", "README.md"], 4, "README.md:1: not a cassette"),
         (["check", TEXT, "--normalizer", "nowhere:N"], 5, "nowhere"),
+        (["check", TEXT, "--normalizer", ""], 5, "write it as package.module:name"),
+        (["check", TEXT, "--normalizer", "tests.exits:X"], 5, "raised SystemExit: 0"),
         (["record", "--surface", "codex-exec"], 2, "name a --surface and a --scenario"),
         (["record", "--all", "--scenario", "text"], 2, "exclude each other"),
         (["record", "--surface", "codx-exec", "--all"], 2, "did you mean codex-exec?"),

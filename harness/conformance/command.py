@@ -103,7 +103,7 @@ def _print(events: Iterable[Given]) -> None:
 
 
 def _subject(spec: str | None) -> Subject | None:
-    return load_subject(spec) if spec else None
+    return load_subject(spec) if spec is not None else None
 
 
 def _bytes(project: Project, path: Path) -> bytes | None:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from harness.cassette.show import printable
 from harness.subject.base import Subject, SubjectError
 from harness.subject.inprocess import InProcess
 
@@ -64,8 +65,19 @@ def _module(spec: str, name: str) -> Any:
             f"could not load the normalizer {spec!r}: {name} needs {error.name}, "
             "which is not installed"
         ) from error
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    # SystemExit among them: a module that ends the process must not end it as a pass.
+    except BaseException as error:
         raise SubjectError(
             f"could not load the normalizer {spec!r}: importing {name} raised "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {told(error)}"
         ) from error
+
+
+def told(error: BaseException) -> str:
+    """Return what a foreign error says, which may itself fail to say it."""
+    try:
+        return printable(str(error))
+    except Exception:  # noqa: BLE001 - a foreign __str__ may do anything
+        return "it cannot say what"
