@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness.cassette.show import printable
-from harness.subject.base import Subject, SubjectError
+from harness.subject.base import Subject, SubjectError, told
 from harness.subject.inprocess import InProcess
 
 _FORM = "write it as package.module:name, such as mypackage.codex:Normalizer"
@@ -73,11 +72,3 @@ def _module(spec: str, name: str) -> Any:
             f"could not load the normalizer {spec!r}: importing {name} raised "
             f"{type(error).__name__}: {told(error)}"
         ) from error
-
-
-def told(error: BaseException) -> str:
-    """Return what a foreign error says, which may itself fail to say it."""
-    try:
-        return printable(str(error))
-    except Exception:  # noqa: BLE001 - a foreign __str__ may do anything
-        return "it cannot say what"
