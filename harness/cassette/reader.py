@@ -1,7 +1,9 @@
 """Reading a cassette as a stream: memory does not grow with the file."""
 
 import hashlib
+import stat
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -15,6 +17,9 @@ from harness.cassette.format import FORMAT_VERSION, Footer, Frame, Header
 _BLOCK = 1 << 18
 _FOOTER_START = b'{"frames":'
 _RE_RECORD = "record it again with `harness record`"
+
+_BROKEN = (msgspec.DecodeError, msgspec.ValidationError, RecursionError)
+"""What decoding a line may raise: the last is for one that nests too deep."""
 
 _headers = msgspec.json.Decoder(Header)
 _frames = msgspec.json.Decoder(Frame)
@@ -45,6 +50,9 @@ class CassetteReader:
         self.tail = b""
         self._hash = hashlib.sha256()
         try:
+            # A pipe or a device would be waited for, and a folder is none.
+            if not stat.S_ISREG(self.path.stat().st_mode):
+                raise CassetteError(path, 0, "not a regular file", "see `harness list cassettes`")
             self._file: BinaryIO = self.path.open("rb")
         except OSError as error:
             raise CassetteError(
@@ -95,11 +103,15 @@ class CassetteReader:
 
     def _read_header(self) -> Header:
         line = self._file.readline()
+        if not line:
+            raise self._error(1, "not a cassette: the file is empty")
         try:
             version = _versions.decode(line).cassette
-        except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        except _BROKEN as error:
             raise self._error(
-                1, f"not a cassette: its first line is no header ({error})", "see `harness list`"
+                1,
+                f"not a cassette: its first line is no header ({error})",
+                "see `harness list cassettes`",
             ) from error
         if version != FORMAT_VERSION:
             raise self._error(
@@ -109,8 +121,12 @@ class CassetteReader:
             )
         try:
             header = _headers.decode(line)
-        except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        except _BROKEN as error:
             raise self._error(1, f"a broken header: {error}") from error
+        try:
+            datetime.fromisoformat(header.recorded)
+        except ValueError as error:
+            raise self._error(1, f"a broken header: `recorded` is no time: {error}") from error
         self._hash.update(line)
         return header
 
@@ -137,7 +153,7 @@ class CassetteReader:
                 raise self._error(lines + block.count(b"\n") + 1, "something follows the footer")
             try:
                 self.footer = _footers.decode(block[last:])
-            except (msgspec.DecodeError, msgspec.ValidationError) as error:
+            except _BROKEN as error:
                 raise self._error(
                     lines + block.count(b"\n"), f"a broken footer: {error}"
                 ) from error
@@ -148,12 +164,12 @@ class CassetteReader:
     def _frames_of(self, block: bytes, before: int) -> list[Frame]:
         try:
             return _frames.decode_lines(block)
-        except (msgspec.DecodeError, msgspec.ValidationError):
+        except _BROKEN:
             # Once more, line by line, to say which one it is.
             for number, line in enumerate(block.split(b"\n"), before + 1):
                 try:
                     _frames.decode(line)
-                except (msgspec.DecodeError, msgspec.ValidationError) as error:
+                except _BROKEN as error:
                     raise self._error(number, f"not a frame: {error}") from error
             raise
 

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -15,7 +15,7 @@ from harness.conformance.judge import Judge, Rules
 from harness.conformance.law import Place
 from harness.conformance.laws.reruns import RERUN, Deterministic, rerun
 from harness.conformance.report import FAILED, UNUSABLE, CassetteResult, CheckResult, Report
-from harness.subject import Reference, Subject
+from harness.subject import RAISED, Aside, Reference, Subject, told
 from harness.surfaces import SurfaceError, surface
 
 PENDING_SUFFIX = ".new"
@@ -94,7 +94,9 @@ def check_one(
     """
     result = unusable(target, "", "")
     try:
-        _judge(target, corpus, subject, rules, pins, result)
+        # What the subject prints is no result of ours.
+        with redirect_stdout(Aside()):
+            _judge(target, corpus, subject, rules, pins, result)
     except CassetteError as error:
         where = f"{error.path}:{error.line}" if error.line else str(error.path)
         _give_up(result, f"{where}: {error.problem}", error.hint)
@@ -190,8 +192,8 @@ def _reruns(
     for law, upto in ((deterministic, fed), (judge.prefix, fed // 2)):
         try:
             session = subject.open(judge.header)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a foreign normalizer
-            law.fail("", "one more session", f"{type(error).__name__}: {error}")
+        except RAISED as error:
+            law.fail("", "one more session", f"{type(error).__name__}: {told(error)}")
             continue
         if frames is not None:
             rerun(law, session, frames, record, upto)

@@ -1,16 +1,30 @@
 """`harness check`, `harness accept` and `harness replay`: arguments in, exit code out."""
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 from harness import output as out
 from harness.canonical import encode_event
 from harness.cassette import CassetteError, open_cassette
+from harness.cassette.show import printable
 from harness.conformance.check import PinError, check, write_expected
 from harness.conformance.render import render_terminal, report_json
 from harness.project import Project
-from harness.subject import Given, Junk, Reference, Subject, coerce, listed, load_subject
+from harness.subject import (
+    RAISED,
+    Aside,
+    Given,
+    Junk,
+    Reference,
+    Subject,
+    coerce,
+    listed,
+    load_subject,
+    told,
+)
 from harness.surfaces import SurfaceError
 
 
@@ -71,39 +85,67 @@ def replay_command(path: Path, normalizer: str | None) -> int:
     Raises SubjectError and CassetteError.
     """
     subject = _subject(normalizer) or Reference()
+    junk = 0
     with open_cassette(path) as cassette:
         place = "opening a session"
+        frames = iter(cassette)
         try:
-            session = subject.open(cassette.header)
-            for frame in cassette:
+            session = _aside(subject.open, cassette.header)
+            # A frame that cannot be read is the cassette's fault, and raised as it is.
+            for frame in frames:
                 place = f"frame {frame.seq}"
-                _print(session.feed(frame))
+                junk += _print(_aside(session.feed, frame))
             place = "the end of the frames"
-            _print(session.close())
-        except (CassetteError, SurfaceError, BrokenPipeError):
-            raise
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a foreign normalizer raises
+            junk += _print(_aside(session.close))
+        except _RaisedError as raised:
+            error = raised.error
+            if isinstance(error, SurfaceError):
+                raise error from None
             out.note(
                 f"harness replay: {path}: the normalizer {subject.name} raised at {place}: "
-                f"{type(error).__name__}: {error}"
+                f"{type(error).__name__}: {told(error)}"
             )
             return out.NOT_CONFORMING
         if cassette.truncated:
             out.note(f"harness replay: {path}: truncated; these are the events of what there is")
-    return out.OK
+    return out.NOT_CONFORMING if junk else out.OK
 
 
-def _print(events: Iterable[Given]) -> None:
-    for given in listed(events):
+class _RaisedError(Exception):
+    """The subject raised `error`: told apart from what the cassette or the output raises."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+        super().__init__()
+
+
+def _aside(call: Callable[..., Any], *arguments: Any) -> Any:
+    """Call the subject; what it prints goes to stderr. Raises _RaisedError for what it raises."""
+    try:
+        with redirect_stdout(Aside()):
+            value = call(*arguments)
+            return value if hasattr(value, "feed") else listed(value)
+    except RAISED as error:
+        raise _RaisedError(error) from error
+
+
+def _print(events: Sequence[Given]) -> int:
+    """Print the events; return how many were none."""
+    junk = 0
+    for given in events:
         event = coerce(given)
         if isinstance(event, Junk):
-            out.note(f"harness replay: not an event: {event.problem}: {event.shown}")
+            junk += 1
+            out.note(
+                f"harness replay: not an event: {printable(f'{event.problem}: {event.shown}')}"
+            )
         else:
             out.say(encode_event(event).decode())
+    return junk
 
 
 def _subject(spec: str | None) -> Subject | None:
-    return load_subject(spec) if spec else None
+    return load_subject(spec) if spec is not None else None
 
 
 def _bytes(project: Project, path: Path) -> bytes | None:

@@ -25,7 +25,7 @@ from harness.conformance.laws.reruns import Deterministic, Prefix, Record
 from harness.conformance.laws.schema import Schema
 from harness.conformance.laws.text import Text
 from harness.conformance.laws.turns import Requests, Turns
-from harness.subject import Junk, Subject, coerce, listed
+from harness.subject import RAISED, Junk, Subject, coerce, listed, told
 from harness.surfaces.base import Kinds
 
 BATCH: Final = 256
@@ -51,7 +51,7 @@ class Runs(Law):
         self.fail(
             "",
             f"{doing} without an error",
-            f"{type(error).__name__}: {error}",
+            f"{type(error).__name__}: {told(error)}",
             "a line that is not understood is warned about, not raised",
         )
 
@@ -147,7 +147,7 @@ class Judge:
         """Feed the frames, then the end. Raises CassetteError and ExpectedError."""
         try:
             session = self._subject.open(self.header)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a foreign normalizer does
+        except RAISED as error:
             self._stop("opening a session", error)
             return
         feed = session.feed
@@ -164,7 +164,7 @@ class Judge:
                 events = feed(frame)
                 if type(events) is not list:
                     events = listed(events)
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
+            except RAISED as error:
                 self._stop(f"feed(frame {seq})", error)
                 return
             named = self._take(events, seq, at, content, iso(at)) if events else False
@@ -176,7 +176,7 @@ class Judge:
         place.event, place.of = 0, None
         try:
             events = listed(session.close())
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
+        except RAISED as error:
             self._stop("close()", error)
             return
         if events:

@@ -1,10 +1,23 @@
 """The normalizer under test: in this process now, over stdio later, behind one seam."""
 
-from harness.subject.base import Given, Junk, Session, Subject, SubjectError, coerce, listed
+from harness.subject.base import (
+    RAISED,
+    Aside,
+    Given,
+    Junk,
+    Session,
+    Subject,
+    SubjectError,
+    coerce,
+    listed,
+    told,
+)
 from harness.subject.inprocess import InProcess, Reference
 from harness.subject.load import load_subject
 
 __all__ = [
+    "RAISED",
+    "Aside",
     "Given",
     "InProcess",
     "Junk",
@@ -15,4 +28,5 @@ __all__ = [
     "coerce",
     "listed",
     "load_subject",
+    "told",
 ]

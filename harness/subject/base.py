@@ -5,6 +5,8 @@ judge takes all three, and what is none of them becomes a `Junk`, which is a fin
 crash.
 """
 
+import io
+import sys
 from collections.abc import Iterable
 from typing import Any, Protocol
 
@@ -13,9 +15,13 @@ from msgspec import Struct
 
 from harness.canonical import EVENT_CLASSES, Event, EventBase, decode_event
 from harness.cassette import Frame, Header
+from harness.cassette.show import printable
 
 SHOWN = 200
 """How many characters of a foreign value are shown."""
+
+RAISED = (Exception, SystemExit, GeneratorExit)
+"""What a foreign normalizer may raise and be judged for. Ctrl-C is the user's, not its own."""
 
 Given = EventBase | dict[str, Any] | bytes | str
 """One event, as a subject may give it: a struct, a JSON object, or JSON text."""
@@ -102,3 +108,25 @@ def _show(given: Any) -> str:
         return repr(given)[:SHOWN]
     except Exception:  # noqa: BLE001 - a foreign object's repr may do anything
         return f"<{type(given).__name__}>"
+
+
+def told(error: BaseException) -> str:
+    """Return what a foreign error says, which may itself fail to say it."""
+    try:
+        return printable(str(error))
+    except Exception:  # noqa: BLE001 - a foreign __str__ may do anything
+        return "it cannot say what"
+
+
+class Aside(io.TextIOBase):
+    """Takes what a subject prints to where errors go: the result's stream is the harness's.
+
+    A subject that closes it has closed nothing.
+    """
+
+    def write(self, text: str) -> int:
+        """Write to stderr."""
+        return sys.stderr.write(text)
+
+    def close(self) -> None:
+        """Do nothing."""

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness.subject.base import Subject, SubjectError
+from harness.subject.base import Subject, SubjectError, told
 from harness.subject.inprocess import InProcess
 
 _FORM = "write it as package.module:name, such as mypackage.codex:Normalizer"
@@ -64,8 +64,11 @@ def _module(spec: str, name: str) -> Any:
             f"could not load the normalizer {spec!r}: {name} needs {error.name}, "
             "which is not installed"
         ) from error
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    # SystemExit among them: a module that ends the process must not end it as a pass.
+    except BaseException as error:
         raise SubjectError(
             f"could not load the normalizer {spec!r}: importing {name} raised "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {told(error)}"
         ) from error

@@ -244,6 +244,43 @@ def test_what_is_wrong_is_named_with_its_line(
     assert f"{path}:{at}: " in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "at", "problem"),
+    [
+        (b'"recorded":"2026-', b'"recorded":"soon-', 1, "`recorded` is no time"),
+        (
+            b'"text":"b"',
+            b'"data":' + b"[" * 200_000 + b"]" * 200_000,
+            3,
+            "not a frame: maximum rec",
+        ),
+    ],
+)
+def test_what_a_strict_decoder_lets_through_is_named_too(
+    tmp_path: Path, old: bytes, new: bytes, at: int, problem: str
+) -> None:
+    path = tmp_path / "a.jsonl"
+    write(path, [b"a", b"b", b"c"])
+    corrupt(path, at, old, new)
+    with pytest.raises(CassetteError, match=problem) as caught:
+        read(path)
+    assert caught.value.line == at
+
+
+def test_only_a_regular_file_is_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "folder.jsonl").mkdir()
+    for name in ("pipe.jsonl", "folder.jsonl"):
+        with pytest.raises(CassetteError, match=f"{name}: not a regular file"):
+            open_cassette(tmp_path / name)
+
+
+def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").touch()
+    with pytest.raises(CassetteError, match="not a cassette: the file is empty"):
+        open_cassette(tmp_path / "a.jsonl")
+
+
 @pytest.mark.parametrize("content", [b"", b"\n", b"[]\n", b"\xff\n", b'{"version":1}\n', b"%PDF"])
 def test_a_foreign_file_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.jsonl"

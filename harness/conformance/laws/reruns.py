@@ -16,7 +16,7 @@ from harness.conformance.explain import explain
 from harness.conformance.form import MALFORMED, Cause, Renamer, encoder
 from harness.conformance.law import Law, show
 from harness.conformance.laws.frames import Window
-from harness.subject import Junk, Session, coerce, listed
+from harness.subject import RAISED, Junk, Session, coerce, listed, told
 
 RERUN: Final = 10_000
 """How many frames are fed again. Memory must not grow with the cassette, nor time double."""
@@ -145,7 +145,7 @@ class _Run:
         self._last = frame.seq, content
         try:
             events = listed(self._session.feed(frame))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a foreign normalizer
+        except RAISED as error:
             return self._raised(error)
         if events:
             self._take(events, frame.seq, content)
@@ -165,7 +165,7 @@ class _Run:
         """Return what the end gives; nothing where it raises, which is reported."""
         try:
             return listed(self._session.close())
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a foreign normalizer
+        except RAISED as error:
             self._raised(error)
             return []
 
@@ -185,7 +185,7 @@ class _Run:
         self._law.fail(
             "",
             "no error, as in the first run",
-            f"{type(error).__name__}: {error}",
+            f"{type(error).__name__}: {told(error)}",
             "an end may come after any frame, and a session knows of no other",
         )
         return False
