@@ -85,7 +85,12 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument("--all", action="store_true", help="every scenario of the surfaces named")
     record.add_argument("--into", type=Path, metavar="DIR", help="instead of cassettes/")
     record.add_argument("--agent-path", metavar="PROGRAM", help="the agent's program")
-    record.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for each")
+    record.add_argument(
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help="for each (default: what the manifest says of the agent, else 60)",
+    )
     record.add_argument(
         "--port", type=int, default=0, help="of the model server (default: a free one)"
     )
