@@ -106,9 +106,8 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument(
         "--timeout",
         type=float,
-        default=60.0,
         metavar="SECONDS",
-        help="for each recording (default: 60)",
+        help="for each recording (default: what the manifest says of the agent, else 60)",
     )
     record.add_argument(
         "--port",

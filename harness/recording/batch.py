@@ -18,8 +18,9 @@ from harness.surfaces import Surface, surface, surfaces
 
 
 class Batch(Struct, frozen=True):
-    """What to record: the command's choices. `timeout` is in seconds, for each recording.
+    """What to record: the command's choices.
 
+    `timeout` is in seconds, for each recording; None is what the manifest says of the agent.
     `agents` are names; without any, a surface's only agent is taken, and of several those that
     are found.
     """
@@ -29,7 +30,7 @@ class Batch(Struct, frozen=True):
     all: bool
     into: Path
     agent_path: str | None
-    timeout: float
+    timeout: float | None
     port: int
     isolate: bool | None
     json: bool
@@ -51,7 +52,7 @@ class Outcome(Struct, frozen=True, omit_defaults=True):
 
 def record_all(batch: Batch) -> int:
     """Run the command; return its exit code: 0, or that of the first recording that failed."""
-    if not math.isfinite(batch.timeout) or batch.timeout <= 0:
+    if batch.timeout is not None and not (math.isfinite(batch.timeout) and batch.timeout > 0):
         raise out.UsageError(f"--timeout {batch.timeout}: a number of seconds above 0 is needed")
     work = plan(batch)
     outcomes = [_one(batch, room, agent, name) for room, agent, name in work]

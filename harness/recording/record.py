@@ -8,13 +8,11 @@ import platform
 import signal
 import socket
 import sys
-import threading
 import time
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
@@ -36,6 +34,7 @@ from harness.recording.home import KEY, Home
 from harness.recording.isolation import IsolationError, Namespace, why_not
 from harness.recording.session import Limits, Session, drive
 from harness.recording.strays import end_strays
+from harness.recording.terminable import TerminatedError, terminable
 from harness.scenarios import Scenario, ScenarioError, scenario
 from harness.surfaces import Surface, SurfaceError, surface
 from harness.surfaces.base import Action, Driver, Program, Setup, Start
@@ -78,7 +77,7 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     agent: str = "",
     agent_path: str | None = None,
     isolate: bool | None = None,
-    timeout: float = 60.0,
+    timeout: float | None = None,
     port: int = 0,
     on_event: Callable[[Progress], None] | None = None,
     limits: Limits | None = None,
@@ -87,7 +86,8 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
 
     `agent` is the name of one that speaks the surface, by default the first of its manifest.
     `isolate`: None where the machine allows it, True to insist, False not to. `timeout` is in
-    seconds, for the whole conversation. `port` is the model server's; 0 is any.
+    seconds, for the whole conversation (None: what the manifest's entry says). `port` is the
+    model server's; 0 is any.
 
     Raises RecordError; then nothing was changed under `into`, and no process is left. Ctrl-C
     and SIGTERM end it the same way, and then do what they do.
@@ -107,12 +107,13 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     if scenario_id in excluded:
         reason = excluded[scenario_id]
         raise RecordError(3, f"{room.name} cannot express {scenario_id}: {reason}")
-    bounds = limits or Limits(seconds=timeout)
+    source = room.manifest.agent(program.agent) or AgentSource(program.agent)
+    bounds = limits or Limits(seconds=source.timeout if timeout is None else timeout)
     job = _Job(room, program, story, into, bounds, port, on_event or (lambda _: None))
     found = find_agent(room, agent_path, agent)
     try:
-        return asyncio.run(_terminable(job.run(found, isolate)))
-    except _TerminatedError as error:
+        return asyncio.run(terminable(job.run(found, isolate)))
+    except TerminatedError as error:
         # All is cleaned up: now do what the signal was for.
         signal.raise_signal(error.number)
         raise RecordError(1, f"ended by {signal.Signals(error.number).name}") from None
@@ -346,44 +347,6 @@ def _with_problems(error: RecordError, server: ModelServer) -> RecordError:
 
 def _arguments(first: list[Action]) -> list[str]:
     return next((action.args for action in first if isinstance(action, Start)), [])
-
-
-class _TerminatedError(Exception):
-    """A signal asked this process to end while it was recording."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        super().__init__(number)
-
-
-async def _terminable(work: Coroutine[Any, Any, Recording]) -> Recording:
-    """Run it; SIGTERM and SIGHUP cancel it as Ctrl-C does, so that it ends what it started."""
-    task = asyncio.current_task()
-    loop = asyncio.get_running_loop()
-    came: list[int] = []
-
-    def stop(number: int) -> None:
-        came.append(number)
-        if task is not None:
-            task.cancel()
-
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            handler = signal.getsignal(number)
-            if handler is not signal.SIG_IGN:
-                before[number] = handler
-                loop.add_signal_handler(number, stop, number)
-    try:
-        return await work
-    except asyncio.CancelledError:
-        if came:
-            raise _TerminatedError(came[0]) from None
-        raise
-    finally:
-        for number, handler in before.items():
-            loop.remove_signal_handler(number)
-            signal.signal(number, handler)
 
 
 def _listen(port: int) -> socket.socket:

@@ -29,7 +29,8 @@ class AgentSource(Struct, frozen=True, forbid_unknown_fields=True):
     to it where the scenario's `permissions` are `ask` or `automatic`: arguments after the others,
     variables, files and options by name, mappings within them joined.
 
-    `excluded` and `volatile` are this agent's own, beside the surface's.
+    `excluded` and `volatile` are this agent's own, beside the surface's. `timeout` is how many
+    seconds a recording may take: more for an agent that tries long what fails.
     """
 
     name: str
@@ -38,6 +39,7 @@ class AgentSource(Struct, frozen=True, forbid_unknown_fields=True):
     prepare: Preparation = Preparation()
     asking: Preparation = Preparation()
     automatic: Preparation = Preparation()
+    timeout: float = 60.0
     excluded: dict[str, str] = field(default_factory=dict)
     volatile: dict[str, str] = field(default_factory=dict)
 

@@ -179,3 +179,15 @@ def test_side_calls() -> None:
         [{"text": "Scripted conversation"}],
         ["side", "side"],
     )
+
+
+def test_what_was_only_thought_was_not_said() -> None:
+    async def run() -> Any:
+        async with playing(scenario("text"), "gemini") as (server, agent):
+            agent.says("Say hello to the world.")
+            thought = {"text": "Hello, world.", "thought": True}
+            agent.items.append({"role": "model", "parts": [thought]})
+            response = await agent.ask()
+            return response.status_code, server.problems
+
+    assert asyncio.run(run()) == (200, [])

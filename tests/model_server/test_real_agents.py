@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import shutil
 import signal
 import subprocess
 from contextlib import suppress
@@ -13,7 +12,10 @@ from typing import Any
 import pytest
 
 from harness.model_server import ModelServer
+from harness.recording.agents import Found, find_agent
+from harness.recording.errors import RecordError
 from harness.scenarios import scenario
+from harness.surfaces import surface
 
 pytestmark = pytest.mark.agents
 
@@ -50,12 +52,25 @@ def written(workspace: Path) -> dict[str, str]:
     return {p.name: p.read_text("utf-8") for p in workspace.iterdir() if p.is_file()}
 
 
-async def output(command: tuple[Any, ...], workspace: Path, environment: dict[str, str]) -> bytes:
-    """Run an agent to its end; return its stdout."""
+def from_npm(name: str) -> Found:
+    """Return an agent from npm, or skip the test."""
+    try:
+        return find_agent(surface("acp"), name=name)
+    except RecordError as error:
+        pytest.skip(str(error))
+
+
+async def output(
+    command: tuple[Any, ...],
+    workspace: Path,
+    environment: dict[str, str],
+    search: tuple[str, ...] = (),
+) -> bytes:
+    """Run an agent to its end; return its stdout. `search` are folders to have in PATH."""
     process = await asyncio.create_subprocess_exec(
         *command,
         cwd=workspace,
-        env={"PATH": os.environ["PATH"], **environment},
+        env={"PATH": os.pathsep.join([*search, os.environ["PATH"]]), **environment},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -97,9 +112,7 @@ def test_codex(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_opencode(name: str, tmp_path: Path) -> None:
-    program = shutil.which("opencode")
-    if program is None:
-        pytest.skip("no opencode on PATH: npm install opencode-ai")
+    program = from_npm("opencode")
     home, workspace = places(tmp_path)
 
     async def run() -> Any:
@@ -113,7 +126,7 @@ def test_opencode(name: str, tmp_path: Path) -> None:
             config = {**names, "autoupdate": False, "provider": {"scripted": model}}
             (home / "config.json").write_text(json.dumps(config), "utf-8")
             out = await output(
-                (program, "run", "--format", "json", scenario(name).turns[0].prompt),
+                (program.path, "run", "--format", "json", scenario(name).turns[0].prompt),
                 workspace,
                 {
                     "HOME": str(home),
@@ -123,6 +136,7 @@ def test_opencode(name: str, tmp_path: Path) -> None:
                     "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
                     "npm_config_registry": "http://127.0.0.1:9/",
                 },
+                program.search,
             )
             assert (server.problems, server.unused()) == ([], [])
             assert [r.kind for r in server.requests].count("side") == 1  # the title
@@ -137,9 +151,7 @@ def test_opencode(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_gemini(name: str, tmp_path: Path) -> None:
-    program = shutil.which("gemini")
-    if program is None:
-        pytest.skip("no gemini on PATH: npm install @google/gemini-cli")
+    program = from_npm("gemini-cli")
     home, workspace = places(tmp_path)
     (home / ".gemini").mkdir()
     settings = {
@@ -152,7 +164,7 @@ def test_gemini(name: str, tmp_path: Path) -> None:
     async def run() -> Any:
         async with ModelServer(scenario(name), str(workspace)) as server:
             out = await output(
-                (program, *options, "-p", scenario(name).turns[0].prompt),
+                (program.path, *options, "-p", scenario(name).turns[0].prompt),
                 workspace,
                 {
                     "HOME": str(home),
@@ -160,6 +172,7 @@ def test_gemini(name: str, tmp_path: Path) -> None:
                     "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{server.port}",
                     "GEMINI_CLI_TRUST_WORKSPACE": "true",
                 },
+                program.search,
             )
             assert (server.problems, server.unused()) == ([], [])
             return [json.loads(line) for line in out.splitlines()]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from harness.cassette import open_cassette
@@ -51,6 +52,21 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeSurface]:
         return room
 
     return use
+
+
+def test_the_entry_says_how_long_a_recording_may_take(
+    fake: Callable[..., FakeSurface], tmp_path: Path
+) -> None:
+    room = fake()
+    (entry,) = room.manifest.agents
+    room.__dict__["manifest"] = msgspec.structs.replace(
+        room.manifest, agents=[msgspec.structs.replace(entry, timeout=0.3)]
+    )
+    with pytest.raises(RecordError, match=r"did not come to the end within 0\.3 s") as caught:
+        run(tmp_path, HANG, limits=None)
+    assert caught.value.code == 5
+    with pytest.raises(RecordError, match=r"did not come to the end within 0\.2 s"):
+        run(tmp_path, HANG, limits=None, timeout=0.2)
 
 
 def run(tmp_path: Path, body: str, **more: Any) -> Recording:

@@ -160,6 +160,9 @@ class Normalizer:
             session.hush()
             session.close_tools(None)
             session.replays = False
+            old = session.prompts.get(key(message["id"]))
+            if old is not None:
+                self._lost(session, old)
             turn = self.ledger.start_turn(repr(message["id"]), session.thread, session.refs)
             session.prompts[key(message["id"])] = Prompt(turn)
 
@@ -174,13 +177,17 @@ class Normalizer:
     def _close_all(self) -> None:
         for session in self.sessions.values():
             session.hush()
-            for prompt in list(session.prompts.values()):
-                session.close_tools(prompt.turn)
-                payload = pl.TurnCompletedPayload("interrupted", "missing-terminal")
-                self.ledger.end_turn(prompt.turn, payload, synthesized=True)
+            for prompt in session.prompts.values():
+                self._lost(session, prompt)
             session.prompts.clear()
             session.close_tools(None)
         self.questions.close()
+
+    def _lost(self, session: Session, prompt: Prompt) -> None:
+        """End a turn whose prompt is not answered any more."""
+        session.close_tools(prompt.turn)
+        payload = pl.TurnCompletedPayload("interrupted", "missing-terminal")
+        self.ledger.end_turn(prompt.turn, payload, synthesized=True)
 
     def _source(self, frame: Frame) -> RawSource:
         if frame.channel == "exit":

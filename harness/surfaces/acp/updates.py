@@ -12,7 +12,7 @@ from harness.surfaces.acp import tools
 from harness.surfaces.acp.names import Message, text
 from harness.surfaces.acp.state import Session
 
-_STEPS: Final[dict[str, PlanStepStatus]] = {
+STEPS: Final[dict[str, PlanStepStatus]] = {
     "pending": "pending",
     "in_progress": "inProgress",
     "completed": "completed",
@@ -37,7 +37,7 @@ def _tool(by: str) -> Handler:
 
 def steps(entries: Any) -> list[pl.PlanStep]:
     """Return a plan's steps. Raises KeyError, TypeError for what is none: it is told whole."""
-    return [pl.PlanStep(_words(e["content"]), _STEPS[e["status"]]) for e in entries]
+    return [pl.PlanStep(_words(e["content"]), STEPS[e["status"]]) for e in entries]
 
 
 def _words(value: Any) -> str:

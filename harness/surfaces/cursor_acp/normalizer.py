@@ -6,6 +6,8 @@
 
 from typing import Any, Final
 
+from msgspec import UNSET, UnsetType
+
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.canonical.names import RawSource
@@ -42,7 +44,7 @@ class CursorQuestions(Questions):
             self.opens(session, id_, method, "unknown", text(params.get("name")), params)
             entries = self.todos.take(params.get("todos") or [], merge=False)
             words = text(params.get("plan")) or text(params.get("overview"))
-            updates.plan(session, entries, words)
+            _tell(session, entries, words)
         elif method in TOLD:
             self.opens(session, id_, method, "unknown", method, params)
             told(session, self.todos, method, params)
@@ -55,10 +57,20 @@ def told(session: Session, todos: Todos, method: str, params: Message) -> None:
     ledger = session.ledger
     if method == "cursor/update_todos":
         merge = params.get("merge") is True
-        updates.plan(session, todos.take(params["todos"], merge=merge))
+        _tell(session, todos.take(params["todos"], merge=merge))
         return
     # EVENTS.md has a task's life and no event for one that is only told of, nor one for images.
     ledger.warn(f"{method}: {_words(params)}", params, session.turn)
+
+
+def _tell(session: Session, entries: list[Message], words: str | UnsetType = UNSET) -> None:
+    """Tell the todos whose status the model has; a warning names the others (DECISIONS.md 2)."""
+    known = [e for e in entries if e["status"] in updates.STEPS]
+    odd = [e for e in entries if e["status"] not in updates.STEPS]
+    updates.plan(session, known, words)
+    if odd:
+        said = ", ".join(f"{e['content']!r} is {e['status']!r}" for e in odd)
+        session.ledger.warn(f"todos with a status that is not known: {said}", odd, session.turn)
 
 
 def _words(params: Message) -> str:

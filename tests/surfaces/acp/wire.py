@@ -71,9 +71,9 @@ def prompt(id_: Any = 5, session: str = "s1") -> tuple[str, str, Any]:
     return sent("session/prompt", {"sessionId": session, "prompt": []}, id_)
 
 
-def told(kind: str, **fields: Any) -> dict[str, Any]:
+def told(what: str, /, **fields: Any) -> dict[str, Any]:
     """A `session/update` of session s1."""
-    update = {"sessionUpdate": kind, **fields}
+    update = {"sessionUpdate": what, **fields}
     params = {"sessionId": "s1", "update": update}
     return {"jsonrpc": "2.0", "method": "session/update", "params": params}
 

@@ -97,3 +97,29 @@ def test_the_constructed_cassettes_obey_the_laws(tmp_path: Path) -> None:
         with open_cassette(path) as cassette:
             assert violations(list(cassette), CURSOR) == []
     assert surface(CURSOR).manifest.provider == "cursor"
+
+
+def test_a_merge_keeps_what_it_does_not_name() -> None:
+    todos = [{"id": n, "content": n, "status": "pending"} for n in "ab"]
+
+    def update(todos: Any, *, merge: bool) -> dict[str, Any]:
+        params = {"todos": todos, "merge": merge}
+        return {"jsonrpc": "2.0", "method": "cursor/update_todos", "params": params}
+
+    events = events_of(
+        [
+            update(todos, merge=False),
+            update([{"id": "b", "status": "completed"}], merge=True),
+            update([{"id": "c", "status": "pending"}], merge=True),
+            update([{"id": "a", "status": "cancelled"}], merge=True),
+            update(todos[1:], merge=False),
+        ]
+    )
+    plans = of(events, "turn.plan.updated")
+    assert [[(s.step, s.status) for s in e.payload.plan] for e in plans] == [
+        [("a", "pending"), ("b", "pending")],
+        [("a", "pending"), ("b", "completed")],
+        [("b", "completed")],
+        [("b", "pending")],
+    ]
+    assert warnings(events)[1:] == ["todos with a status that is not known: 'a' is 'cancelled'"]

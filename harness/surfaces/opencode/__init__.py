@@ -1,0 +1,1 @@
+"""The surface `opencode`: its server's HTTP exchanges and its `/event` stream."""

@@ -1,0 +1,66 @@
+"""Names the native kind of each frame of an opencode conversation."""
+
+from typing import Any
+
+from harness.cassette import Frame
+from harness.surfaces.opencode.names import route, table, text, unwrap
+
+
+class Kinds:
+    """See `harness.surfaces.base.Kinds`.
+
+    An event is named by its type, `message.part.updated` with the part's type and
+    `message.updated` with the role; an exchange by its route. `repeat event` is an event whose id
+    was there before; `comment` and `incomplete` are what of the stream is no event.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._sent: dict[Any, str] = {}
+
+    def of(self, frame: Frame) -> str:
+        """Return the frame's kind."""
+        if frame.channel == "sse":
+            return self._event(frame)
+        if frame.channel == "http":
+            return self._exchange(frame)
+        return frame.channel
+
+    def _event(self, frame: Frame) -> str:
+        event = unwrap(frame.data)
+        kind = event.get("type")
+        if not isinstance(kind, str):
+            return flawed(frame)
+        native = event.get("id")
+        if isinstance(native, str):
+            if native in self._seen:
+                return "repeat event"
+            self._seen.add(native)
+        properties = table(event.get("properties"))
+        if kind == "message.part.updated":
+            return f"{kind} {text(table(properties.get('part')).get('type')) or 'unknown'}"
+        if kind == "message.updated":
+            return f"{kind} {text(table(properties.get('info')).get('role')) or 'unknown'}"
+        return kind
+
+    def _exchange(self, frame: Frame) -> str:
+        message = table(frame.data)
+        if frame.dir == "out":
+            name = route(message.get("method"), message.get("path"))
+            if "method" not in message:
+                return "client noise"
+            self._sent[repr(message.get("request"))] = name
+            return f"client {name}"
+        status = message.get("status")
+        if not isinstance(status, int):
+            return "noise"
+        name = self._sent.pop(repr(message.get("request")), "unknown")
+        return f"{'error' if status >= 400 else 'response'} {name}"  # noqa: PLR2004 - HTTP
+
+
+def flawed(frame: Frame) -> str:
+    """Name what of the stream is no event: a comment, a rest without its end, or noise."""
+    words = text(frame.text)
+    if words.startswith((":", "event:", "id:", "retry:")) and "\ndata" not in words:
+        return "comment"
+    return "incomplete" if words.startswith(("data", "event", "id")) else "noise"

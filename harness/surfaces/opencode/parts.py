@@ -1,0 +1,247 @@
+"""Parts of messages: text, reasoning, tools, steps, patches; streamed, told again, restored."""
+
+from typing import Any
+
+from msgspec import UNSET, structs
+
+from harness.canonical import events as ev
+from harness.canonical import payloads as pl
+from harness.canonical.names import CanonicalItemType
+from harness.surfaces.ledger import Ledger
+from harness.surfaces.opencode.names import TOOLS, Message, table, text
+from harness.surfaces.opencode.state import Part, Session
+
+_OTHERS: dict[str, CanonicalItemType] = {
+    "patch": "file_change",
+    "subtask": "collab_agent_tool_call",
+    "compaction": "context_compaction",
+}
+
+
+class Parts:
+    """Handles `message.part.*` of every session. `roles` is each message's role by its id."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.roles: dict[str, str] = {}
+
+    def delta(self, session: Session, properties: Message) -> None:
+        """Handle `message.part.delta`: it may come before its part is told."""
+        native, words = properties["partID"], properties["delta"]
+        if properties.get("field", "text") != "text" or not isinstance(words, str):
+            self.ledger.warn("a delta of a field that is not known", UNSET, session.turn)
+            return
+        part = session.parts.get(native)
+        if part is None:
+            part = self._start(session, native, "assistant_message", {})
+        self._say(session, part, words)
+
+    def updated(self, session: Session, properties: Message) -> None:
+        """Handle `message.part.updated`: a snapshot of the whole part."""
+        told = table(properties["part"])
+        kind, native = told.get("type"), told["id"]
+        if kind == "step-finish":
+            self._step(session, told)
+        elif kind in {"text", "reasoning"}:
+            self._text(session, native, told)
+        elif kind == "tool":
+            self._tool(session, native, told)
+        elif kind == "retry":
+            self.ledger.warn("the model's answer is asked for again", told, session.turn)
+        elif kind in {"step-start", "snapshot"}:
+            return
+        else:
+            self._whole(session, native, told)
+
+    def removed(self, session: Session, properties: Message) -> None:
+        """Handle `message.part.removed`: what was said is withdrawn, its item is over."""
+        part = session.parts.get(properties["partID"])
+        if part is not None:
+            self.ledger.complete(part.item, UNSET)
+        self.ledger.warn("a part was removed", properties, session.turn)
+
+    def restored(self, session: Session, message: Message) -> None:
+        """Tell the parts of a message of the history, marked, in no turn."""
+        role = text(table(message.get("info")).get("role"))
+        for told in message["parts"]:
+            kind = self._type(told, role)
+            if kind is None:
+                continue
+            data: Message = {"replay": True, **_content(told)}
+            status = _status(told)
+            payload = pl.ItemLifecyclePayload(kind, "inProgress", data=data)
+            refs = structs.replace(session.refs, providerItemId=text(told.get("id")) or UNSET)
+            item = self.ledger.start_item(None, "", payload, refs, session.thread)
+            self.ledger.complete(item, status, pl.ItemLifecyclePayload(kind, status, data=data))
+
+    def _type(self, told: Message, role: str) -> CanonicalItemType | None:
+        kind = told.get("type")
+        if kind == "text":
+            return "user_message" if role == "user" else "assistant_message"
+        if kind == "reasoning":
+            return "reasoning"
+        if kind == "tool":
+            return TOOLS.get(text(told.get("tool")), "dynamic_tool_call")
+        if kind in {"step-start", "step-finish", "snapshot", "retry"}:
+            return None
+        return _OTHERS.get(text(kind), "unknown")
+
+    def _start(self, session: Session, native: str, kind: CanonicalItemType, data: Message) -> Part:
+        session.evidence = session.evidence or kind != "user_message"
+        turn = session.begin(synthesized=True)
+        refs = structs.replace(session.refs, providerItemId=native)
+        payload = pl.ItemLifecyclePayload(kind, "inProgress", data=data or UNSET)
+        if kind not in {"user_message", "assistant_message", "reasoning"}:
+            payload = structs.replace(payload, title=text(data.get("tool")) or UNSET)
+        part = Part(self.ledger.start_item(turn, native, payload, refs))
+        session.parts[native] = part
+        return part
+
+    def _say(self, session: Session, part: Part, words: str) -> None:
+        if not part.item.open:
+            self.ledger.warn("a delta of a part that is over", UNSET, session.turn)
+            return
+        if part.item.type == "user_message":
+            part.said += words
+            self._update(part, {"text": part.said})
+            return
+        part.said += words
+        stream: Any = "reasoning_text" if part.item.type == "reasoning" else "assistant_text"
+        turn = part.item.turn
+        self.ledger.emit(
+            ev.ContentDelta,
+            pl.ContentDeltaPayload(stream, words),
+            thread=session.thread,
+            turn=turn.id if turn else UNSET,
+            item=part.item.id,
+            refs=part.item.refs,
+        )
+
+    def _text(self, session: Session, native: str, told: Message) -> None:
+        role = self.roles.get(text(told.get("messageID")), "assistant")
+        part = session.parts.get(native)
+        new = part is None
+        whole = text(told.get("text"))
+        if part is None:
+            kind = self._type(told, role) or "unknown"
+            data: Message = {"synthetic": True} if told.get("synthetic") is True else {}
+            part = self._start(session, native, kind, data)
+        if not part.item.open:
+            self.ledger.warn("a part that is over was told again", UNSET, session.turn)
+            return
+        ended = "end" in table(told.get("time")) or part.item.type == "user_message"
+        if part.item.type == "user_message":
+            data = {"text": whole}
+            if told.get("synthetic") is True:
+                data["synthetic"] = True
+            payload = pl.ItemLifecyclePayload(part.item.type, "completed", data=data)
+            self.ledger.complete(part.item, "completed", payload)
+            return
+        self._grow(session, part, whole, new=new, ended=ended)
+        if ended:
+            data = {"text": part.said}
+            if whole != part.said:
+                data["finalText"] = whole
+                self.ledger.warn("the text is not what was streamed", UNSET, session.turn)
+            payload = pl.ItemLifecyclePayload(part.item.type, "completed", data=data)
+            self.ledger.complete(part.item, "completed", payload)
+
+    def _grow(self, session: Session, part: Part, whole: str, *, new: bool, ended: bool) -> None:
+        """Tell what a snapshot adds to what was streamed: a delta, or that it replaces all."""
+        grown = whole.startswith(part.said) and part.replaced is None
+        if grown and len(whole) > len(part.said):
+            self._say(session, part, whole[len(part.said) :])
+        elif not ended and part.said.startswith(whole):
+            # A snapshot from before the deltas takes nothing back.
+            if not new:
+                self._update(part, {"text": part.said})
+        elif not ended:
+            part.replaced = whole
+            self._update(part, {"text": whole, "replaces": True})
+
+    def _update(self, part: Part, data: Message) -> None:
+        self.ledger.update(
+            part.item, pl.ItemLifecyclePayload(part.item.type, "inProgress", data=data)
+        )
+
+    def _tool(self, session: Session, native: str, told: Message) -> None:
+        kind = self._type(told, "") or "unknown"
+        data = _content(told)
+        part = session.parts.get(native)
+        new = part is None
+        if part is None:
+            part = self._start(session, native, kind, data)
+        if not part.item.open:
+            self.ledger.warn("a tool that is over was told again", UNSET, session.turn)
+            return
+        status = _status(told)
+        if status == "failed" and text(told.get("callID")) in session.declined:
+            status = "declined"
+        state = table(told.get("state"))
+        title: Any = text(state.get("title")) or text(told.get("tool")) or UNSET
+        detail: Any = text(state.get("error")) or UNSET
+        payload = pl.ItemLifecyclePayload(part.item.type, status, title, detail, data)
+        if status in {"completed", "failed", "declined"}:
+            self.ledger.complete(part.item, status, payload)
+        else:
+            if state.get("status") not in {"pending", "running"}:
+                self.ledger.warn("a tool's state is not known", state, session.turn)
+            if not new:
+                self.ledger.update(part.item, payload)
+
+    def _whole(self, session: Session, native: str, told: Message) -> None:
+        """A part that is told once, whole."""
+        part = session.parts.get(native)
+        if part is None:
+            role = self.roles.get(text(told.get("messageID")), "")
+            part = self._start(session, native, self._type(told, role) or "unknown", {})
+        if not part.item.open:
+            self.ledger.warn("a part that is over was told again", UNSET, session.turn)
+            return
+        payload = pl.ItemLifecyclePayload(part.item.type, "completed", data=_content(told))
+        self.ledger.complete(part.item, "completed", payload)
+
+    def _step(self, session: Session, told: Message) -> None:
+        tokens = table(told.get("tokens"))
+        counts = [*tokens.values(), *table(tokens.get("cache")).values()]
+        if not any(isinstance(count, int | float) and count for count in counts):
+            self.ledger.warn("a step ended without any tokens: its usage is not known", told)
+            return
+        usage: Message = {"scope": "step", "tokens": tokens}
+        if "cost" in told:
+            usage["cost"] = told["cost"]
+        self.ledger.emit(
+            ev.ThreadTokenUsageUpdated, pl.ThreadTokenUsageUpdatedPayload(usage), **session.place
+        )
+
+
+def _content(told: Message) -> Message:
+    """The whole of a part under the model's names, and what it has no name for as it came."""
+    kind = told.get("type")
+    if kind in {"text", "reasoning"}:
+        return {"text": text(told.get("text"))}
+    if kind == "patch":
+        files = told.get("files")
+        names = files if isinstance(files, list) else []
+        return {"changes": [{"path": name, "kind": "update"} for name in names]}
+    if kind != "tool":
+        hidden = {"id", "sessionID", "messageID"}
+        return {name: value for name, value in told.items() if name not in hidden}
+    state = table(told.get("state"))
+    data: Message = {"tool": told.get("tool"), "callId": told.get("callID")}
+    data |= {n: state[n] for n in ("input", "output", "error", "metadata") if n in state}
+    command = table(state.get("input")).get("command")
+    if isinstance(command, str):
+        data["command"] = command
+    code = table(state.get("metadata")).get("exit")
+    if isinstance(code, int):
+        data["exitCode"] = code
+    return data
+
+
+def _status(told: Message) -> Any:
+    """The status of a part: of a tool its state, of any other part that it is whole."""
+    if told.get("type") != "tool":
+        return "completed"
+    status = table(told.get("state")).get("status")
+    return {"completed": "completed", "error": "failed"}.get(text(status), "inProgress")

@@ -1,0 +1,40 @@
+"""The real agents that speak ACP, against the scripted model, each where it is installed."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.cassette import open_cassette
+from harness.conformance.judge import Judge, Rules
+from harness.recording import RecordError, record
+from harness.recording.agents import find_agent
+from harness.subject.inprocess import InProcess
+from harness.surfaces import surface
+
+ACP = surface("acp")
+STORIES = ("text", "command-declined", "interrupt-command")
+CASES = [(source.name, story) for source in ACP.manifest.agents for story in STORIES]
+
+
+def missing(name: str) -> str:
+    try:
+        find_agent(ACP, name=name)
+    except RecordError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize(("name", "story"), CASES)
+def test_a_recording_obeys_the_laws(tmp_path: Path, name: str, story: str) -> None:
+    if why := missing(name):
+        pytest.skip(why)
+    done = record("acp", story, tmp_path, agent=name)
+    assert done.unhandled == []
+    with open_cassette(done.path) as cassette:
+        judge = Judge(
+            InProcess(ACP.normalizer, "acp"), cassette, "-", Rules(ACP.kinds(), ACP.ignored)
+        )
+        judge.run(cassette)
+        judge.finish(truncated=False)
+    assert [v.got for law in judge.laws for v in law.result.violations] == []
