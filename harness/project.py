@@ -86,7 +86,8 @@ def select(
 ) -> list[Path]:
     """Return the cassettes that are named, or all of them, of one surface and one scenario.
 
-    Raises ProjectError where nothing is left: running nothing is never a pass.
+    Raises ProjectError where nothing is left: running nothing is never a pass; and SurfaceError
+    where that is so because there is no such surface.
     """
     paths = [project.find(name) for name in names] or project.cassette_paths()
     # The folder says the surface and the file the scenario, so nothing has to be opened.
@@ -97,6 +98,10 @@ def select(
         and (scenario is None or path.stem == scenario)
     ]
     if not chosen:
+        if surface is not None:
+            from harness.surfaces import surface as known  # noqa: PLC0415 - only for this error
+
+            known(surface)
         filters = [
             f"surface {surface!r}" if surface is not None else "",
             f"scenario {scenario!r}" if scenario is not None else "",

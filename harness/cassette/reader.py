@@ -3,7 +3,7 @@
 import hashlib
 import stat
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -16,10 +16,11 @@ from harness.cassette.format import FORMAT_VERSION, Footer, Frame, Header
 
 _BLOCK = 1 << 18
 _FOOTER_START = b'{"frames":'
+_LATEST = datetime(9999, 12, 31, tzinfo=UTC)
 _RE_RECORD = "record it again with `harness record`"
 
-_BROKEN = (msgspec.DecodeError, msgspec.ValidationError, RecursionError)
-"""What decoding a line may raise: the last is for one that nests too deep."""
+_BROKEN = (msgspec.MsgspecError, UnicodeError, RecursionError)
+"""What decoding a line raises; RecursionError for JSON that is nested too deeply."""
 
 _headers = msgspec.json.Decoder(Header)
 _frames = msgspec.json.Decoder(Frame)
@@ -73,6 +74,8 @@ class CassetteReader:
             if frame.at < at:
                 raise self._error(seq + 1, f"`at` goes back from {at} to {frame.at}")
             at = frame.at
+            if at > self._at_most:
+                raise self._error(seq + 1, f"`at` is {at}, and no time has a year of five digits")
             if (frame.data is not UNSET) + (frame.text is not UNSET) + (
                 frame.b64 is not UNSET
             ) != 1:
@@ -124,9 +127,11 @@ class CassetteReader:
         except _BROKEN as error:
             raise self._error(1, f"a broken header: {error}") from error
         try:
-            datetime.fromisoformat(header.recorded)
-        except ValueError as error:
+            began = datetime.fromisoformat(header.recorded)
+            began = (began if began.tzinfo else began.replace(tzinfo=UTC)).astimezone(UTC)
+        except (ValueError, OverflowError) as error:
             raise self._error(1, f"a broken header: `recorded` is no time: {error}") from error
+        self._at_most = (_LATEST - began) // timedelta(milliseconds=1)
         self._hash.update(line)
         return header
 

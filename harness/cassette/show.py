@@ -29,7 +29,11 @@ def timeline(cassette: CassetteReader, width: int = 0) -> Iterator[str]:
         return
     footer = cassette.footer
     if footer is not None:
-        ended = f"signal {footer.signal}" if footer.signal else f"exit code {footer.exit_code}"
+        ended = (
+            f"signal {printable(footer.signal)}"
+            if footer.signal
+            else f"exit code {footer.exit_code}"
+        )
         state = "complete" if footer.complete else "not complete"
         yield f"{footer.frames} frames, {ended}, {state}"
 
@@ -38,7 +42,11 @@ def summary(frame: Frame) -> str:
     """Return what a frame says in one line: the names in it first, then its content."""
     if frame.data is UNSET:
         return printable(str(frame.content))
-    text = printable(msgspec.json.encode(frame.data).decode())
+    try:
+        text = printable(msgspec.json.encode(frame.data).decode())
+    except RecursionError:
+        # What is just not too deep to be read may be so to be written.
+        text = "(nested too deeply to be shown)"
     name = _name(frame.data)
     return f"{printable(name)}  {text}" if name else text
 
@@ -51,7 +59,7 @@ def printable(text: str) -> str:
 
 
 def _heading(header: Header) -> Iterator[str]:
-    yield f"{header.id}  ({header.provenance}, {header.recorded})"
+    yield printable(f"{header.id}  ({header.provenance}, {header.recorded})")
     if header.command:
         yield f"      $ {printable(' '.join(header.command))}"
 

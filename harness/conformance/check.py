@@ -1,11 +1,13 @@
 """From cassettes and a subject to verdicts: what `harness check` and pytest both run."""
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stdout, suppress
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO, Final
 
 from harness.cassette import CassetteError, Frame, Header, open_cassette
@@ -243,11 +245,16 @@ def write_expected(
     pending = path.with_name(path.name + PENDING_SUFFIX)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with pending.open("wb") as pins:
+        # Without a name while it is judged, so that a kill leaves nothing of it; only the copy
+        # has one, for the moment before it takes its place.
+        with TemporaryFile(dir=path.parent) as pins:
             result = check_one(target, corpus, subject or Reference(), rules, pins)
-            pins.flush()
-            os.fsync(pins.fileno())
-        _refuse(result)
+            _refuse(result)
+            pins.seek(0)
+            with pending.open("wb") as copy:
+                shutil.copyfileobj(pins, copy)
+                copy.flush()
+                os.fsync(copy.fileno())
         pending.replace(path)
     except OSError as error:
         message = f"could not pin {path}: {error.strerror}; nothing was changed"

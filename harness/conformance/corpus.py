@@ -81,9 +81,10 @@ class Corpus:
 
     def _named(self, name: str) -> list[Target]:
         path = Path(name)
-        if path.is_dir():
+        if path.is_dir() and path.suffix != ".jsonl":
             return [self._target(p) for p in sorted(path.rglob("*.jsonl"))]
-        if path.is_file():
+        # Whatever else it is: that no cassette is a pipe or a folder, the reader says.
+        if path.exists():
             return [self._target(path)]
         path = self.cassettes / f"{name}.jsonl"
         return [Target(name, path, shipped=True)] if path.is_file() else []

@@ -135,5 +135,8 @@ def _text(text: str) -> str:
 
 def show(value: Any) -> str:
     """Return a value as a violation shows it: short, absent named as such."""
-    text = "absent" if value is UNSET else repr(value)
+    try:
+        text = "absent" if value is UNSET else repr(value)
+    except Exception:  # noqa: BLE001 - a foreign value's repr may do anything
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text):,} characters)"

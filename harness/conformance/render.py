@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from harness.cassette.show import printable
 from harness.conformance.report import CassetteResult, CheckResult, Report, Violation
 
 _COLOURS: Final = {"pass": "32", "fail": "31", "unusable": "33", "not-judged": "33"}
@@ -25,7 +26,8 @@ def report_json(report: Report) -> bytes:
 def render_terminal(report: Report, *, colour: bool = False, verbose: bool = False) -> str:
     """Return the report as text: a line for each cassette, then what is wrong with which.
 
-    `verbose` adds a line for each check of each cassette.
+    `verbose` adds a line for each check of each cassette. What comes from cassettes, files and
+    subjects is shown with its control characters as escapes.
     """
     return "\n".join(_lines(report, colour=colour, verbose=verbose))
 
@@ -34,10 +36,10 @@ def _lines(report: Report, *, colour: bool, verbose: bool) -> Iterator[str]:
     if not report.cassettes:
         yield "nothing was checked: no cassette fits; see `harness list cassettes`"
         return
-    width = max(len(c.id) for c in report.cassettes)
+    width = max(len(printable(c.id)) for c in report.cassettes)
     for cassette in report.cassettes:
         mark = _paint(f"{cassette.verdict:<8}", cassette.verdict, colour=colour)
-        yield f"{mark} {cassette.id:<{width}}  {_facts(cassette)}".rstrip()
+        yield f"{mark} {printable(cassette.id):<{width}}  {_facts(cassette)}".rstrip()
         if verbose:
             yield from (_check_line(c, colour=colour) for c in cassette.checks)
     for cassette in report.cassettes:
@@ -58,22 +60,22 @@ def _facts(cassette: CassetteResult) -> str:
 
 
 def _check_line(check: CheckResult, *, colour: bool) -> str:
-    note = f" ({check.note})" if check.note else ""
+    note = f" ({printable(check.note)})" if check.note else ""
     mark = _paint(f"{check.status:<10}", check.status, colour=colour)
     return f"    {mark} {check.id}: {check.statement}{note}"
 
 
 def _trouble(cassette: CassetteResult, *, colour: bool) -> Iterator[str]:
-    yield _paint(f"{cassette.id}: {cassette.verdict}", cassette.verdict, colour=colour)
+    yield _paint(f"{printable(cassette.id)}: {cassette.verdict}", cassette.verdict, colour=colour)
     if cassette.problem:
         hint = f"; {cassette.hint}" if cassette.hint else ""
-        yield f"  {cassette.problem}{hint}"
+        yield printable(f"  {cassette.problem}{hint}")
     shown = 0
     for check in cassette.checks:
         if check.status != "fail":
             continue
         note = f"; {check.note}" if check.note else ""
-        yield f"  {check.id}: {check.statement} [{check.source}]{note}"
+        yield f"  {check.id}: {check.statement} [{check.source}]{printable(note)}"
         for violation in check.violations:
             shown += 1
             if shown <= _EXPLAINED:
@@ -92,11 +94,11 @@ def _violation(violation: Violation) -> Iterator[str]:
         at.append(f"event {violation.event} {violation.type}".rstrip())
     if violation.path:
         at.append(violation.path)
-    yield f"    {', '.join(at) or 'the run'}"
-    yield f"      expected  {violation.expected}"
-    yield f"      got       {violation.got}"
+    yield printable(f"    {', '.join(at) or 'the run'}")
+    yield printable(f"      expected  {violation.expected}")
+    yield printable(f"      got       {violation.got}")
     if violation.hint:
-        yield f"      hint      {violation.hint}"
+        yield printable(f"      hint      {violation.hint}")
 
 
 def _summary(report: Report, *, colour: bool) -> str:
@@ -108,7 +110,7 @@ def _summary(report: Report, *, colour: bool) -> str:
     ]
     events = sum(c.events for c in report.cassettes)
     return (
-        f"{report.subject}: {', '.join(parts)}; {len(report.cassettes)} cassettes, "
+        f"{printable(report.subject)}: {', '.join(parts)}; {len(report.cassettes)} cassettes, "
         f"{events:,} events, {report.seconds:.2f} s"
     )
 

@@ -52,6 +52,14 @@ def test_check_of_nothing_ends_with_3(root: Path, capsys: Capture) -> None:
     assert "for scenario 'no-such'" in capsys.readouterr().err
 
 
+def test_check_of_a_surface_that_is_none_is_a_misuse(root: Path, capsys: Capture) -> None:
+    assert run(root, "check", "--surface", "codex-exek") == 2
+    assert "no surface is called 'codex-exek'; did you mean codex-exec?" in capsys.readouterr().err
+    # It is one, and has no cassettes here.
+    assert run(root, "check", "--surface", "claude-sdk") == 3
+    assert "for surface 'claude-sdk'" in capsys.readouterr().err
+
+
 def test_check_runs_another_normalizer(root: Path, capsys: Capture) -> None:
     toy = "tests.conformance.toy:Normalizer"
     assert run(root, "check", "--normalizer", toy, "--json") == 1
