@@ -2,7 +2,7 @@
 
 The rules, in this order:
 
-1. *not tried*: nothing shows the row, and no scenario that would was recorded.
+1. *not tried*: nothing shows the row, and no scenario that would was recorded from an agent.
 2. *optional*: shown, but only on surfaces or by kinds that are experimental.
 3. *direct*: every base surface of the provider shows it by a native frame.
 4. *partial*: shown, but not natively, or not on every base surface.
@@ -60,8 +60,10 @@ def cell(
         for coverage in coverages[s.name]
         if (sighting := coverage.rows.get(row.id)) is not None
     ]
+    # What was written from documents shows only what those tell: its silence is none.
     tried = any(
-        row.id in shows.get(coverage.header.scenario, ())
+        coverage.header.provenance != "constructed"
+        and row.id in shows.get(coverage.header.scenario, ())
         for s in own
         for coverage in coverages[s.name]
     )

@@ -138,6 +138,12 @@ def test_a_kind_that_came_and_did_not_show_it_is_no_kind_for_it(make: Make) -> N
     assert cell(PERMISSION, [one], {"one": [silent]}, SHOWS).value == "not core"
 
 
+def test_the_silence_of_a_constructed_cassette_says_nothing(make: Make) -> None:
+    one = make.surface("one")
+    made = make.coverage("one", {}, "constructed")
+    assert cell(PERMISSION, [one], {"one": [made]}, SHOWS).value == "not tried"
+
+
 def test_constructed_cassettes_alone_are_marked(make: Make) -> None:
     one = make.surface("one")
     made = make.coverage("one", NATIVE, "constructed")
