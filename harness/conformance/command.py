@@ -25,7 +25,7 @@ from harness.subject import (
     load_subject,
     told,
 )
-from harness.surfaces import SurfaceError
+from harness.surfaces import SurfaceError, surface
 
 
 def check_command(project: Project, paths: Sequence[Path], arguments: argparse.Namespace) -> int:
@@ -73,7 +73,7 @@ def accept_command(project: Project, paths: Sequence[Path], arguments: argparse.
             row |= {"result": result, "expected": str(written)}
         rows.append(row)
         if not arguments.json:
-            out.say(f"{row['result']:<9} {row['problem'] or row['expected']}")
+            out.say(printable(f"{row['result']:<9} {row['problem'] or row['expected']}"))
     if arguments.json:
         out.say_json(rows)
     return code
@@ -87,6 +87,11 @@ def replay_command(path: Path, normalizer: str | None) -> int:
     subject = _subject(normalizer) or Reference()
     junk = 0
     with open_cassette(path) as cassette:
+        try:
+            surface(cassette.header.surface)
+        except SurfaceError as unknown:
+            hint = "use the harness version that recorded it"
+            raise CassetteError(path, 1, printable(str(unknown)), hint) from unknown
         place = "opening a session"
         frames = iter(cassette)
         try:
@@ -99,8 +104,6 @@ def replay_command(path: Path, normalizer: str | None) -> int:
             junk += _print(_aside(session.close))
         except _RaisedError as raised:
             error = raised.error
-            if isinstance(error, SurfaceError):
-                raise error from None
             out.note(
                 f"harness replay: {path}: the normalizer {subject.name} raised at {place}: "
                 f"{type(error).__name__}: {told(error)}"
