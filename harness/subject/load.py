@@ -30,7 +30,8 @@ def load_subject(spec: str) -> Subject:
         try:
             value = getattr(value, part)
         except AttributeError:
-            offered = [n for n, v in vars(value).items() if callable(v) and not n.startswith("_")]
+            names = getattr(value, "__dict__", {}).items()
+            offered = [n for n, v in names if callable(v) and not n.startswith("_")]
             raise SubjectError(
                 f"could not load the normalizer {spec!r}: {module_name} has no {name}; "
                 f"it has {', '.join(sorted(offered)[:8]) or 'nothing that can be called'}"
