@@ -1,8 +1,10 @@
 """`harness check`, `harness accept` and `harness replay`: arguments in, exit code out."""
 
 import argparse
-from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +33,17 @@ from harness.surfaces import SurfaceError, surface
 def check_command(project: Project, paths: Sequence[Path], arguments: argparse.Namespace) -> int:
     """Judge a normalizer on cassettes; return the exit code. Raises SubjectError."""
     show = out.progress()
-    report = check(
-        paths,
-        cassettes=project.cassettes,
-        expected=project.expected,
-        subject=_subject(arguments.normalizer),
-        surface=arguments.surface,
-        scenario=arguments.scenario,
-        orphans=not arguments.cassettes,
-        progress=lambda number, total, id_: show(f"{number}/{total} {id_}"),
-    )
+    with _descriptor_aside():
+        report = check(
+            paths,
+            cassettes=project.cassettes,
+            expected=project.expected,
+            subject=_subject(arguments.normalizer),
+            surface=arguments.surface,
+            scenario=arguments.scenario,
+            orphans=not arguments.cassettes,
+            progress=lambda number, total, id_: show(f"{number}/{total} {id_}"),
+        )
     show("")
     if arguments.json:
         out.say(report_json(report).decode())
@@ -148,7 +151,28 @@ def _print(events: Sequence[Given]) -> int:
 
 
 def _subject(spec: str | None) -> Subject | None:
-    return load_subject(spec) if spec is not None else None
+    if spec is None:
+        return None
+    with redirect_stdout(Aside()):
+        return load_subject(spec)
+
+
+@contextmanager
+def _descriptor_aside() -> Iterator[None]:
+    """Let what is written to descriptor 1 itself go to stderr; a subject may close it too."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:
+        yield
+        return
+    try:
+        with suppress(OSError):
+            os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _bytes(project: Project, path: Path) -> bytes | None:
