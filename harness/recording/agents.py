@@ -41,6 +41,7 @@ def find_agent(surface: Surface, agent_path: str | None = None) -> Found:
             5,
             f"looking for the agent of {surface.name}: no {program.command!r} in this "
             f"environment or on PATH; {_how(surface, program)}, or name one with --agent-path",
+            missing=True,
         )
     path = str(Path(path).absolute())
     return Found(path, _version(path, program.ask, program.version), folder)
