@@ -202,7 +202,8 @@ def _normalizer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--normalizer",
         metavar="MODULE:NAME",
-        help="the normalizer under test (default: the reference normalizer of each surface)",
+        help="the normalizer under test, run in this process, which it can end as well: a pass is "
+        "0 and a whole report (default: the reference normalizer of each surface)",
     )
 
 

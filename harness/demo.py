@@ -38,7 +38,7 @@ class _Demo:
                     recording = _record(name, scenario, into, isolate=self.isolate)
                 except RecordError as error:
                     out.note(f"harness demo: {error}")
-                    if error.code == out.NOT_STARTED:
+                    if error.missing:
                         self.missing.append(f"{name}: {error}")
                         break
                     self.failed.append(f"{name}/{scenario}: {error}")

@@ -1,8 +1,10 @@
 """`harness check`, `harness accept` and `harness replay`: arguments in, exit code out."""
 
 import argparse
-from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +27,23 @@ from harness.subject import (
     load_subject,
     told,
 )
-from harness.surfaces import SurfaceError
+from harness.surfaces import SurfaceError, surface
 
 
 def check_command(project: Project, paths: Sequence[Path], arguments: argparse.Namespace) -> int:
     """Judge a normalizer on cassettes; return the exit code. Raises SubjectError."""
     show = out.progress()
-    report = check(
-        paths,
-        cassettes=project.cassettes,
-        expected=project.expected,
-        subject=_subject(arguments.normalizer),
-        surface=arguments.surface,
-        scenario=arguments.scenario,
-        orphans=not arguments.cassettes,
-        progress=lambda number, total, id_: show(f"{number}/{total} {id_}"),
-    )
+    with _descriptor_aside():
+        report = check(
+            paths,
+            cassettes=project.cassettes,
+            expected=project.expected,
+            subject=_subject(arguments.normalizer),
+            surface=arguments.surface,
+            scenario=arguments.scenario,
+            orphans=not arguments.cassettes,
+            progress=lambda number, total, id_: show(f"{number}/{total} {id_}"),
+        )
     show("")
     if arguments.json:
         out.say(report_json(report).decode())
@@ -73,7 +76,7 @@ def accept_command(project: Project, paths: Sequence[Path], arguments: argparse.
             row |= {"result": result, "expected": str(written)}
         rows.append(row)
         if not arguments.json:
-            out.say(f"{row['result']:<9} {row['problem'] or row['expected']}")
+            out.say(printable(f"{row['result']:<9} {row['problem'] or row['expected']}"))
     if arguments.json:
         out.say_json(rows)
     return code
@@ -87,6 +90,11 @@ def replay_command(path: Path, normalizer: str | None) -> int:
     subject = _subject(normalizer) or Reference()
     junk = 0
     with open_cassette(path) as cassette:
+        try:
+            surface(cassette.header.surface)
+        except SurfaceError as unknown:
+            hint = "use the harness version that recorded it"
+            raise CassetteError(path, 1, printable(str(unknown)), hint) from unknown
         place = "opening a session"
         frames = iter(cassette)
         try:
@@ -99,8 +107,6 @@ def replay_command(path: Path, normalizer: str | None) -> int:
             junk += _print(_aside(session.close))
         except _RaisedError as raised:
             error = raised.error
-            if isinstance(error, SurfaceError):
-                raise error from None
             out.note(
                 f"harness replay: {path}: the normalizer {subject.name} raised at {place}: "
                 f"{type(error).__name__}: {told(error)}"
@@ -145,7 +151,28 @@ def _print(events: Sequence[Given]) -> int:
 
 
 def _subject(spec: str | None) -> Subject | None:
-    return load_subject(spec) if spec is not None else None
+    if spec is None:
+        return None
+    with redirect_stdout(Aside()):
+        return load_subject(spec)
+
+
+@contextmanager
+def _descriptor_aside() -> Iterator[None]:
+    """Let what is written to descriptor 1 itself go to stderr; a subject may close it too."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:
+        yield
+        return
+    try:
+        with suppress(OSError):
+            os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _bytes(project: Project, path: Path) -> bytes | None:

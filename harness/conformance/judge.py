@@ -285,7 +285,7 @@ class Judge:
                     self._delta = event if fair else None
                 if not (self._own_ids and event.eventId == line.eventId):
                     self._event_id(event.eventId, content)
-            except Exception as error:  # noqa: BLE001 - a struct may hold anything
+            except RAISED as error:  # A struct may hold anything.
                 # Only a malformed event gets here, and it is reported, not raised.
                 named, self._delta = True, None
                 malformed = _malformed(event, error)
@@ -358,11 +358,11 @@ def _dispatch(laws: Iterable[Law]) -> dict[type[EventBase], tuple[Handler, ...]]
     return {kind: tuple(handlers) for kind, handlers in found.items()}
 
 
-def _malformed(event: EventBase, error: Exception) -> Junk:
+def _malformed(event: EventBase, error: BaseException) -> Junk:
     """What is wrong with an event struct that a law stumbled over."""
-    problem = f"a part of it is not of its type ({type(error).__name__}: {error})"
+    problem = f"a part of it is not of its type ({type(error).__name__}: {told(error)})"
     try:
         decode_event(encode_event(event))
-    except Exception as invalid:  # noqa: BLE001 - whatever a foreign value does when written
-        problem = str(invalid)
+    except RAISED as invalid:  # Whatever a foreign value does when written.
+        problem = told(invalid)
     return Junk(event.type, problem, show(event))

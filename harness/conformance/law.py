@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from harness.canonical import EventBase
 from harness.conformance.report import PER_LAW, CheckResult, Violation
+from harness.subject import RAISED
 
 SHOWN: Final = 160
 """How many characters of a value are shown in a violation."""
@@ -137,6 +138,6 @@ def show(value: Any) -> str:
     """Return a value as a violation shows it: short, absent named as such."""
     try:
         text = "absent" if value is UNSET else repr(value)
-    except Exception:  # noqa: BLE001 - a foreign value's repr may do anything
+    except RAISED:
         text = f"<{type(value).__name__}>"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text):,} characters)"

@@ -66,6 +66,7 @@ def _found(surface: Surface, program: Program, agent_path: str | None) -> Found:
             f"looking for the agent of {surface.name}: no {program.command!r} in this "
             f"environment{cached} or on PATH; {_how(surface, program)}, or name one with "
             "--agent-path",
+            missing=True,
         )
     path = str(Path(path).absolute())
     node = find_node(program.node) if program.npm else None

@@ -79,7 +79,7 @@ def coerce(given: Any) -> EventBase | Junk:
     if isinstance(given, EventBase):
         if type(given) in EVENT_CLASSES.values():
             return given
-        return Junk("", f"{type(given).__name__} is no event of EVENTS.md", repr(given)[:SHOWN])
+        return Junk("", f"{type(given).__name__} is no event of EVENTS.md", _show(given))
     try:
         if isinstance(given, bytes | str):
             return decode_event(given)
@@ -106,7 +106,7 @@ def _claimed(given: Any) -> str:
 def _show(given: Any) -> str:
     try:
         return repr(given)[:SHOWN]
-    except Exception:  # noqa: BLE001 - a foreign object's repr may do anything
+    except RAISED:
         return f"<{type(given).__name__}>"
 
 
@@ -114,7 +114,7 @@ def told(error: BaseException) -> str:
     """Return what a foreign error says, which may itself fail to say it."""
     try:
         return printable(str(error))
-    except Exception:  # noqa: BLE001 - a foreign __str__ may do anything
+    except RAISED:
         return "it cannot say what"
 
 

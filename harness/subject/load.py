@@ -15,8 +15,10 @@ def load_subject(spec: str) -> Subject:
     """Return the subject that `package.module:name` names; `name` may have dots.
 
     The name is a class or a function that takes a cassette's header and gives an object with
-    `feed(frame)` and `close()`. The current folder is looked into as well, as `python -m` does.
-    Raises SubjectError (exit code 5), saying what is missing.
+    `feed(frame)` and `close()`. It runs in this process: one that ends it at once (`os._exit`, a
+    signal, C code), or in a replay writes to descriptor 1 itself, is out of reach, so a pass is
+    exit code 0 together with a report that is whole. The current folder is looked into as well,
+    as `python -m` does. Raises SubjectError (exit code 5), saying what is missing.
     """
     module_name, colon, name = spec.partition(":")
     if not (colon and module_name and name) or not all(
@@ -28,7 +30,8 @@ def load_subject(spec: str) -> Subject:
         try:
             value = getattr(value, part)
         except AttributeError:
-            offered = [n for n, v in vars(value).items() if callable(v) and not n.startswith("_")]
+            names = getattr(value, "__dict__", {}).items()
+            offered = [n for n, v in names if callable(v) and not n.startswith("_")]
             raise SubjectError(
                 f"could not load the normalizer {spec!r}: {module_name} has no {name}; "
                 f"it has {', '.join(sorted(offered)[:8]) or 'nothing that can be called'}"

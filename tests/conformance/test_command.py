@@ -1,6 +1,8 @@
 """`check`, `accept` and `replay` on a copy of one shipped cassette: exit codes, words, files."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -130,3 +132,29 @@ def test_replay_of_a_normalizer_that_raises(root: Path, capsys: Capture) -> None
     assert run(root, "replay", ID, "--normalizer", "tests.conformance.toy:Normalizer") == 1
     err = capsys.readouterr().err
     assert "the normalizer tests.conformance.toy:Normalizer raised at frame 1: KeyError" in err
+
+
+@pytest.mark.parametrize("command", ["check", "replay", "accept"])
+def test_a_cassette_of_a_surface_that_is_none(root: Path, command: str, capsys: Capture) -> None:
+    header, *rest = (root / "cassettes" / f"{ID}.jsonl").read_bytes().splitlines(keepends=True)
+    header = header.replace(b'"surface":"codex-exec"', b'"surface":"\\u001b[2J"')
+    # Without its footer: the checksum would be the second thing that is wrong.
+    (root / "elsewhere.jsonl").write_bytes(header + b"".join(rest[:-1]))
+    assert run(root, command, str(root / "elsewhere.jsonl")) == 4
+    told = capsys.readouterr()
+    assert "no surface is called '\\x1b[2J'; known: " in told.out + told.err
+    assert "\x1b" not in told.out + told.err
+
+
+def test_replay_to_a_full_device_blames_the_output(root: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "harness.cli", "--root", str(root), "replay", ID],
+            cwd=ExpectedFile.project.root,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 4
+    assert ended.stderr == "harness replay: writing the output: No space left on device\n"

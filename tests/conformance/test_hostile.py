@@ -5,6 +5,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -67,6 +68,8 @@ def broken(at: int, field: str, junk: Any, *, foreign: bool) -> Any:
             if not field:
                 return junk
             name, _, inner = field.partition(".")
+            if inner == "payload":
+                return replace(event, raw=replace(event.raw, payload=junk))
             part = getattr(event, name)
             if inner and part is not msgspec.UNSET:
                 first = part.__struct_fields__[0]
@@ -149,3 +152,41 @@ def test_whatever_was_pinned_is_compared_or_named(edits: list[tuple[str, int, in
         else:
             assert result.failed() == ["expected"]
             assert result.check("expected").violations
+
+
+class Hostile:
+    """A value that raises whatever is done with it."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def __eq__(self, other: object) -> bool:
+        raise self.error
+
+    def __hash__(self) -> int:
+        raise self.error
+
+    def __repr__(self) -> str:
+        raise self.error
+
+
+class SpeechlessError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), GeneratorExit(), SpeechlessError()])
+@pytest.mark.parametrize(
+    "field", ["createdAt", "eventId", "turnId", "payload", "raw", "raw.payload", ""]
+)
+def test_a_value_that_raises_is_a_finding(tmp_path: Path, field: str, error: BaseException) -> None:
+    toy.write(tmp_path / "cassettes")
+    report = check(
+        cassettes=tmp_path / "cassettes",
+        expected=None,
+        subject=InProcess(broken(3, field, Hostile(error), foreign=False), "hostile"),
+        rules=toy.rules,
+    )
+    (result,) = report.cassettes
+    assert result.verdict == "fail"
+    assert "schema" in result.failed()

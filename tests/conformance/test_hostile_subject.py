@@ -1,6 +1,8 @@
 """A normalizer that prints, closes the output, or raises what is hard to report."""
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -116,3 +118,40 @@ def test_replay_of_what_are_no_events_fails(capsys: pytest.CaptureFixture[str]) 
     assert code == 1
     assert "harness replay: not an event: " in err
     assert "\x1b" not in err
+
+
+_BELOW = """
+import os
+from tests.conformance.test_hostile_subject import Subject
+print("NOISE at import")
+class Writes(Subject):
+    def act(self):
+        os.write(1, b"NOISE")
+class Shuts(Subject):
+    def act(self):
+        os.closerange(1, 2)
+"""
+
+
+@pytest.mark.parametrize("name", ["Writes", "Shuts"])
+def test_what_a_subject_does_below_python_is_not_in_the_report(tmp_path: Path, name: str) -> None:
+    (tmp_path / "below.py").write_text(_BELOW)
+    ended = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "harness.cli",
+            "check",
+            TEXT,
+            "--json",
+            "--normalizer",
+            f"below:{name}",
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["cassettes"][0]["verdict"] == "pass"
+    assert b"NOISE at import" in ended.stderr

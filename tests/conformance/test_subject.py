@@ -49,6 +49,7 @@ def test_a_subject_is_found_by_its_name(module: str) -> None:
         ("not_there_at_all:x", "there is no module not_there_at_all; install it"),
         ("harness.not_there:x", "there is no module harness.not_there; install it"),
         ("{module}:Missing", "has no Missing; it has Half, Nested, Normalizer"),
+        ("{module}:NUMBER.more", "has no NUMBER.more; it has nothing that can be called"),
         ("{module}:NUMBER", "NUMBER is a int, not something that takes a header"),
         ("{module}:Half", "it has no close; a normalizer has feed(frame) and close()"),
         ("needs_more:x", "needs_more needs not_there_at_all, which is not installed"),

@@ -218,7 +218,7 @@ def test_a_missing_agent(tmp_path: Path, fake: Any) -> None:
     fake()
     with pytest.raises(RecordError, match="pip install fake") as caught:
         record("fake", "text", tmp_path / "c")
-    assert caught.value.code == 5
+    assert (caught.value.code, caught.value.missing) == (5, True)
     assert not (tmp_path / "c").exists()
 
 

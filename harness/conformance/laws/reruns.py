@@ -207,7 +207,7 @@ class _Run:
                         found = self._window.find(raw.payload)[0] or seq
                     cause = Cause(raw.source, found, raw.method, raw.messageType)
                 self._lines.append(renamer.line(event, cause))
-            except Exception:  # noqa: BLE001 - malformed, as in the first run
+            except RAISED:  # Malformed, as in the first run.
                 renamer.count = number
                 self._lines.append(renamer.junk(MALFORMED))
 
