@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from harness.cassette.show import printable
 from harness.recording.errors import RecordError
 from harness.surfaces import Surface, SurfaceError, surfaces
 from harness.surfaces.base import Program
@@ -135,6 +136,8 @@ def _asked(path: str, _changed: int, ask: tuple[str, ...], pattern: str) -> str:
     if found is None:
         first = said.strip().splitlines()[:1] or ["nothing"]
         raise RecordError(
-            5, f"{doing}: exit code {answer.returncode}, and no version in what it said: {first[0]}"
+            5,
+            f"{doing}: exit code {answer.returncode}, and no version in what it said: "
+            f"{printable(first[0])}",
         )
     return found[1]

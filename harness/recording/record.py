@@ -40,6 +40,7 @@ from harness.surfaces import Surface, SurfaceError, surface
 from harness.surfaces.base import Action, Driver, Setup, Start
 
 _LEAKS_SHOWN = 3
+_LAST_PORT = 65535
 
 
 class Progress(Struct, frozen=True):
@@ -98,6 +99,8 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
         raise RecordError(3, f"{room.name} cannot express {scenario_id}: {reason}")
     if room.recorder is None:
         raise RecordError(5, f"{room.name}: this surface has no recorder")
+    if not 0 <= port <= _LAST_PORT:
+        raise RecordError(2, f"--port {port}: a number from 0 (any) to {_LAST_PORT} is needed")
     bounds = limits or Limits(seconds=timeout)
     job = _Job(room, story, into, bounds, port, on_event or (lambda _: None))
     found = find_agent(room, agent_path)
@@ -346,28 +349,30 @@ async def _terminable(work: Coroutine[Any, Any, Recording]) -> Recording:
     loop = asyncio.get_running_loop()
     came: list[int] = []
 
-    def stop(number: int) -> None:
+    def stop(number: int, _: object) -> None:
         came.append(number)
         if task is not None:
-            task.cancel()
+            loop.call_soon_threadsafe(task.cancel)
 
     before = {}
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGHUP):
             handler = signal.getsignal(number)
             if handler is not signal.SIG_IGN:
-                before[number] = handler
-                loop.add_signal_handler(number, stop, number)
+                # Not the loop's own: it loses a signal that comes after the loop's last round.
+                before[number] = signal.signal(number, stop)
+    done = None
     try:
-        return await work
+        done = await work
     except asyncio.CancelledError:
-        if came:
-            raise _TerminatedError(came[0]) from None
-        raise
+        if not came:
+            raise
     finally:
         for number, handler in before.items():
-            loop.remove_signal_handler(number)
             signal.signal(number, handler)
+    if came or done is None:
+        raise _TerminatedError(came[0])
+    return done
 
 
 def _listen(port: int) -> socket.socket:
