@@ -254,8 +254,7 @@ class _Job:
         lines = _unexpected(server)
         lines += [f"a step that was not used: {step}" for step in server.unused()]
         if lines:
-            label = f"{self.room.name}/{self.story.id}"
-            raise RecordError(1, "\n  ".join([f"{label}: the script was not followed", *lines]))
+            raise RecordError(1, "\n  ".join(["the script was not followed", *lines]))
 
     def _clean(self, writer: CassetteWriter, home: Home) -> None:
         secrets = machine_secrets(
@@ -271,8 +270,8 @@ class _Job:
             shown = "\n  ".join(map(str, leaks[:_LEAKS_SHOWN]))
             raise RecordError(
                 1,
-                f"{self.room.name}/{self.story.id}: {len(leaks)} places hold what must not be in "
-                f"a cassette; nothing was changed:\n  {shown}",
+                f"{len(leaks)} places hold what must not be in a cassette; nothing was changed:"
+                f"\n  {shown}",
             )
 
     def _finish(self, writer: CassetteWriter, session: Session) -> None:

@@ -158,7 +158,7 @@ def test_the_script_must_be_followed(tmp_path: Path, fake: Any) -> None:
     fake(model=True)
     message = fails(tmp_path, BYE, 1)
     first, *unused = message.splitlines()
-    assert first == "fake/text: the script was not followed"
+    assert first == "the script was not followed"
     assert unused
     assert all(line.startswith("  a step that was not used: ") for line in unused)
     assert "turn 1, say: Hello" in message
