@@ -106,6 +106,11 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     found = find_agent(room, agent_path)
     try:
         return asyncio.run(_terminable(job.run(found, isolate)))
+    except RecordError as error:
+        notice = wrong_version(room, found)
+        if not notice:
+            raise
+        raise RecordError(error.code, f"{error}\n  {notice}") from error
     except _TerminatedError as error:
         # All is cleaned up: now do what the signal was for.
         signal.raise_signal(error.number)

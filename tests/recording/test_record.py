@@ -213,6 +213,15 @@ def test_a_port_that_is_none(tmp_path: Path, fake: Any, port: int) -> None:
     assert not (tmp_path / "c").exists()
 
 
+def test_a_failure_names_a_version_that_is_not_the_pinned_one(
+    tmp_path: Path, fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake()
+    monkeypatch.setattr(module, "wrong_version", lambda *_: "the agent is at another")
+    message = fails(tmp_path, "import sys\nsys.exit('bad config')\n", 5)
+    assert message.endswith("\n  | bad config\n  the agent is at another")
+
+
 def test_an_agent_that_never_answers(tmp_path: Path, fake: Any) -> None:
     fake()
     message = fails(tmp_path, HANG, 5, limits=Limits(seconds=0.5, grace=0.2))
