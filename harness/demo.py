@@ -11,6 +11,7 @@ from harness.matrix.render import terminal
 from harness.project import Project
 from harness.recording import Progress, RecordError, Recording, record
 from harness.recording.batch import describe
+from harness.recording.terminable import unwinding
 
 SURFACES = ("codex-app-server", "claude-sdk")
 SCENARIOS = ("text", "command-approved", "interrupt-text")
@@ -80,7 +81,7 @@ def demo(project: Project, *, isolate: bool | None, json: bool) -> int:
     An agent that is not installed is named and left out: the corpus still runs.
     """
     run = _Demo(project, isolate=isolate, json=json)
-    with tempfile.TemporaryDirectory(prefix="harness-demo-") as folder:
+    with unwinding(), tempfile.TemporaryDirectory(prefix="harness-demo-") as folder:
         run.record(Path(folder))
         if run.recorded:
             run.judge("Judging what was just recorded, by the laws", Path(folder), None)

@@ -1,5 +1,6 @@
 """Writing a cassette: each frame is on disk before the next is handled, the file appears whole."""
 
+import errno
 import hashlib
 import os
 import stat
@@ -13,6 +14,11 @@ from harness.cassette.errors import CassetteError
 from harness.cassette.format import Channel, Direction, Footer, Frame, Header
 
 PART_SUFFIX = ".part"
+
+_USUAL = "free the disk or choose another folder with --into"
+_ADVICE = dict.fromkeys(
+    (errno.EROFS, errno.EACCES, errno.EPERM), "choose a folder that may be written with --into"
+)
 
 _encoder = msgspec.json.Encoder()
 
@@ -113,5 +119,5 @@ class CassetteWriter:
             self.path,
             0,
             f"could not {doing} the cassette: {error.strerror or error}",
-            "free the disk or choose another folder with --into; nothing was changed",
+            f"{_ADVICE.get(error.errno or 0, _USUAL)}; nothing was changed",
         )

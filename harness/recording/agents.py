@@ -20,6 +20,7 @@ from msgspec import Struct
 from harness.agents.errors import AgentError
 from harness.agents.node import find_node
 from harness.agents.npm import installed
+from harness.cassette.show import printable
 from harness.recording.errors import RecordError
 from harness.surfaces import Surface, SurfaceError, surfaces
 from harness.surfaces.base import Program
@@ -194,7 +195,9 @@ def _asked(
     found = re.search(pattern, said)
     if found is None:
         first = said.strip().splitlines()[:1] or ["nothing"]
-        raise RecordError(5, f"{doing}: {code}, and no version in what it said: {first[0]}")
+        raise RecordError(
+            5, f"{doing}: {code}, and no version in what it said: {printable(first[0])}"
+        )
     return found[1]
 
 

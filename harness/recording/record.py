@@ -41,6 +41,7 @@ from harness.surfaces.base import Action, Driver, Program, Setup, Start
 from harness.surfaces.registry import AgentSource
 
 _LEAKS_SHOWN = 3
+_LAST_PORT = 65535
 
 
 class Progress(Struct, frozen=True):
@@ -99,6 +100,8 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
         raise RecordError(2, str(error)) from error
     if room.recorder is None:
         raise RecordError(5, f"{room.name}: this surface has no recorder")
+    if not 0 <= port <= _LAST_PORT:
+        raise RecordError(2, f"--port {port}: a number from 0 (any) to {_LAST_PORT} is needed")
     try:
         program = room.program(agent)
     except SurfaceError as error:
@@ -113,6 +116,11 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     found = find_agent(room, agent_path, agent)
     try:
         return asyncio.run(terminable(job.run(found, isolate)))
+    except RecordError as error:
+        notice = wrong_version(room, found, program.agent)
+        if not notice:
+            raise
+        raise RecordError(error.code, f"{error}\n  {notice}") from error
     except TerminatedError as error:
         # All is cleaned up: now do what the signal was for.
         signal.raise_signal(error.number)
@@ -212,6 +220,7 @@ class _Job:
         scrubber = self._scrubber(found, home, server.port)
         name = self.program.command
         header = self._header(found, scrubber, [name, *_arguments(first)])
+        made = _missing_folders(self._path(header))
         try:
             with CassetteWriter(self._path(header), header) as writer:
                 session = Session(
@@ -237,6 +246,11 @@ class _Job:
                 return writer.path, session
         except (CassetteError, ScrubError) as error:
             raise RecordError(4, f"recording {header.id}: {error}") from error
+        finally:
+            for folder in made:
+                # Only what is empty goes: a recording that came to be keeps its folders.
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
 
     async def _talk(
         self, session: Session, setup: Setup, driver: Driver | None, first: list[Action]
@@ -267,8 +281,7 @@ class _Job:
         lines = _unexpected(server)
         lines += [f"a step that was not used: {step}" for step in server.unused()]
         if lines:
-            label = f"{self.room.name}/{self.story.id}"
-            raise RecordError(1, "\n  ".join([f"{label}: the script was not followed", *lines]))
+            raise RecordError(1, "\n  ".join(["the script was not followed", *lines]))
 
     def _clean(self, writer: CassetteWriter, home: Home) -> None:
         secrets = machine_secrets(
@@ -284,8 +297,8 @@ class _Job:
             shown = "\n  ".join(map(str, leaks[:_LEAKS_SHOWN]))
             raise RecordError(
                 1,
-                f"{self.room.name}/{self.story.id}: {len(leaks)} places hold what must not be in "
-                f"a cassette; nothing was changed:\n  {shown}",
+                f"{len(leaks)} places hold what must not be in a cassette; nothing was changed:"
+                f"\n  {shown}",
             )
 
     def _finish(self, writer: CassetteWriter, session: Session) -> None:
@@ -343,6 +356,11 @@ def _with_problems(error: RecordError, server: ModelServer) -> RecordError:
     if not server.problems:
         return error
     return RecordError(1, "\n  ".join([str(error), *_unexpected(server)]))
+
+
+def _missing_folders(path: Path) -> list[Path]:
+    """Return the folders that have to be made for a file, innermost first."""
+    return [folder for folder in path.parents if not folder.exists()]
 
 
 def _arguments(first: list[Action]) -> list[str]:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from harness.cassette import CassetteWriter, Frame, classify, restore
 from harness.cassette.format import Channel, Direction
 from harness.cassette.scrub import Scrubber
+from harness.cassette.show import printable
 from harness.recording import process as processes
 from harness.recording.errors import RecordError
 from harness.recording.isolation import Namespace
@@ -187,7 +188,7 @@ class Session:
             return self._record(at, "in", channel, "data", what)
         field, value = classify(what)
         if field != "data" or channel == "stderr":
-            self.last.append(what[:300].decode(errors="replace"))
+            self.last.append(printable(what[:300].decode(errors="replace")))
         return self._record(at, "in", channel, field, value)
 
     def _record(

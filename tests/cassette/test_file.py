@@ -1,6 +1,7 @@
 """The cassette file: what is written is read back, and what is wrong is named with its line."""
 
 import base64
+import errno
 import hashlib
 import os
 import subprocess
@@ -323,3 +324,23 @@ def test_b64_is_base64(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     write(path, [b"\x80\x81"])
     assert base64.b64decode(str(read(path)[0].b64)) == b"\x80\x81"
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.EROFS, "choose a folder that may be written with --into; nothing was changed"),
+        (errno.EACCES, "choose a folder that may be written with --into; nothing was changed"),
+        (errno.ENOSPC, "free the disk or choose another folder with --into; nothing was changed"),
+    ],
+)
+def test_the_advice_fits_what_the_system_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, advice: str
+) -> None:
+    def refuses(*_: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("os.open", refuses)
+    with pytest.raises(CassetteError) as caught:
+        CassetteWriter(tmp_path / "a.jsonl", HEADER)
+    assert str(caught.value).endswith(advice)

@@ -183,11 +183,13 @@ def test_exec_starts_a_process_a_turn() -> None:
     assert feed(driver, {"type": "thread.started", "thread_id": "T"}) == []
     assert driver.awaiting == "the exit of codex exec, turn 1 of 3"
     for turn in turns[1:]:
+        feed(driver, {"type": "turn.completed"})
         assert feed(driver, {"code": 0}, "exit") == [
             Start(["exec", "resume", *FLAGS, "T", turn.prompt]),
             CloseStdin(),
         ]
     assert driver.awaiting == "the exit of codex exec, turn 3 of 3"
+    feed(driver, {"type": "turn.completed"})
     assert feed(driver, {"code": 1}, "exit") == [Done()]
 
 
@@ -205,3 +207,16 @@ def test_exec_interrupts_a_command_once() -> None:
     allowed = codex_exec.make_driver(setup("command"))
     list(allowed.begin())
     assert feed(allowed, started) == []
+
+
+def test_exec_takes_an_exit_for_the_end_of_a_turn_only_once_it_is_over() -> None:
+    for over in ("turn.completed", "turn.failed"):
+        driver = codex_exec.make_driver(setup("text"))
+        list(driver.begin())
+        feed(driver, {"type": over})
+        assert feed(driver, {"code": 1}, "exit") == [Done()]
+    for how in ({"code": 7}, {"code": 0}, {"signal": "SIGKILL"}):
+        driver = codex_exec.make_driver(setup("text"))
+        list(driver.begin())
+        feed(driver, {"type": "turn.started"})
+        assert feed(driver, how, "exit") == []

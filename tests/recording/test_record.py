@@ -1,5 +1,6 @@
 """A whole recording: what comes of it, and that a failure leaves all as it was."""
 
+import asyncio
 import os
 import signal
 import socket
@@ -19,6 +20,7 @@ from harness.recording.errors import RecordError
 from harness.recording.isolation import why_not
 from harness.recording.record import Progress, Recording, record
 from harness.recording.session import Limits
+from harness.recording.terminable import TerminatedError, terminable
 from harness.surfaces.base import Setup, Wire
 from tests.recording.fakes import QUICK, FakeSurface, NoModel, agent
 
@@ -173,7 +175,7 @@ def test_the_script_must_be_followed(tmp_path: Path, fake: Any) -> None:
     fake(model=True)
     message = fails(tmp_path, BYE, 1)
     first, *unused = message.splitlines()
-    assert first == "fake/text: the script was not followed"
+    assert first == "the script was not followed"
     assert unused
     assert all(line.startswith("  a step that was not used: ") for line in unused)
     assert "turn 1, say: Hello" in message
@@ -199,6 +201,42 @@ def test_an_agent_that_dies_at_once(tmp_path: Path, fake: Any) -> None:
     assert message == (
         "the agent ended (code 1) too early; awaited: bye\n  it said last:\n  | bad config"
     )
+
+
+def test_what_an_agent_said_reaches_no_terminal_raw(tmp_path: Path, fake: Any) -> None:
+    fake()
+    message = fails(tmp_path, "import sys\nsys.exit('\\x1b[2Jgone')\n", 5)
+    assert message.endswith("\n  | \\x1b[2Jgone")
+
+
+def test_a_signal_as_the_work_ends_is_not_lost() -> None:
+    async def work() -> Any:
+        signal.raise_signal(signal.SIGTERM)
+        return "done"  # no await is left at which it could be cancelled
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(TerminatedError) as caught:
+        asyncio.run(terminable(work()))
+    assert caught.value.number == signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize("port", [-1, 65536, 70000])
+def test_a_port_that_is_none(tmp_path: Path, fake: Any, port: int) -> None:
+    fake()
+    with pytest.raises(RecordError, match=f"--port {port}: a number from 0 .* to 65535") as caught:
+        run(tmp_path, BYE, port=port)
+    assert caught.value.code == 2
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_failure_names_a_version_that_is_not_the_pinned_one(
+    tmp_path: Path, fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake()
+    monkeypatch.setattr(module, "wrong_version", lambda *_: "the agent is at another")
+    message = fails(tmp_path, "import sys\nsys.exit('bad config')\n", 5)
+    assert message.endswith("\n  | bad config\n  the agent is at another")
 
 
 def test_an_agent_that_never_answers(tmp_path: Path, fake: Any) -> None:
@@ -340,6 +378,12 @@ def test_a_client_library_of_its_own(tmp_path: Path, fake: Any) -> None:
         ]
 
 
+def _heed_signals() -> None:
+    """Undo what a background job or nohup hands down: signals that are ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def start(tmp_path: Path, body: str, *more: str) -> "subprocess.Popen[str]":
     program = agent(tmp_path, body)
     return subprocess.Popen(
@@ -347,6 +391,7 @@ def start(tmp_path: Path, body: str, *more: str) -> "subprocess.Popen[str]":
         stderr=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],
+        preexec_fn=_heed_signals,  # noqa: PLW1509 - no threads here
     )
 
 

@@ -260,7 +260,7 @@ def test_any_text_is_a_scenario_or_a_scenario_error(text: str) -> None:
 
 @pytest.mark.parametrize("fast", [True, False])
 def test_a_deeply_nested_file_is_refused(
-    fast: bool,  # noqa: FBT001 - a case
+    fast: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -13,6 +13,7 @@ PROTOCOL = "codex exec --json"
 CAPABILITIES = {"approvals": False, "sandbox": "danger-full-access"}
 
 _FLAGS = ["--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
+_OVER = ("turn.completed", "turn.failed")
 _NO_PROCESS: dict[str, Any] = {}
 
 
@@ -24,6 +25,7 @@ class ExecDriver:
         self._turn = 0
         self._thread = ""
         self._interrupted = False
+        self._over = False
 
     @property
     def awaiting(self) -> str:
@@ -38,13 +40,16 @@ class ExecDriver:
     def on_frame(self, frame: Frame) -> Iterator[Action]:
         """See `Driver.on_frame`."""
         if frame.channel == "exit":
-            yield from self._next_turn()
+            if self._over or self._interrupted:
+                yield from self._next_turn()
+            # Else it ended too early: with no next process the runner says so, and how.
         elif frame.channel == "stdout" and isinstance(frame.data, dict):
             yield from self._on_event(frame.data)
 
     def _on_event(self, event: dict[str, Any]) -> Iterator[Action]:
         if event.get("type") == "thread.started":
             self._thread = str(event.get("thread_id", ""))
+        self._over = self._over or event.get("type") in _OVER
         runs = (
             event.get("type") == "item.started"
             and event.get("item", {}).get("type") == "command_execution"
@@ -56,7 +61,7 @@ class ExecDriver:
 
     def _next_turn(self) -> Iterator[Action]:
         self._turn += 1
-        self._interrupted = False
+        self._interrupted = self._over = False
         if self._turn == len(self._turns):
             self._turn -= 1
             yield Done()
