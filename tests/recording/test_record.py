@@ -451,3 +451,10 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert "Traceback" not in said
     assert [p.name for p in old.parent.iterdir()] == ["text.jsonl"]
     assert old.read_text() == "old"
+
+
+def test_a_failure_leaves_no_folder_behind(tmp_path: Path, fake: Any) -> None:
+    fake()
+    with pytest.raises(RecordError):
+        run(tmp_path, "import sys\nsys.exit('bad config')\n")
+    assert list((tmp_path / "c").rglob("*")) == []
