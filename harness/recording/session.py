@@ -23,6 +23,7 @@ from harness.surfaces.base import (
     Done,
     Driver,
     Failed,
+    OnceSilent,
     Send,
     SendText,
     Signal,
@@ -74,6 +75,7 @@ class Session:
         self.limits = limits
         self.asked: list[str] = []
         self.end: dict[str, Any] = {}
+        self.later: list[Action] = []
         self.last: deque[str] = deque(maxlen=5)
         self._env = env
         self._cwd = cwd
@@ -127,8 +129,24 @@ class Session:
 
     async def frames(self) -> AsyncIterator[Frame]:
         """See `Wire.frames`. Raises RecordError where a limit is passed."""
-        while self._exits_due or not self._queue.empty():
+        while self.goes_on:
             yield await self._next()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is, or will be, another frame."""
+        return bool(self._exits_due) or not self._queue.empty()
+
+    async def next(self, *, silence: bool) -> Frame | None:
+        """Return the next frame; with `silence`, None once the agent has been silent."""
+        if not silence:
+            return await self._next()
+        try:
+            async with asyncio.timeout(self.limits.quiet):
+                item = await self._queue.get()
+        except TimeoutError:
+            return None
+        return self._take(*item)
 
     async def settle(self) -> None:
         """See `Wire.settle`."""
@@ -213,8 +231,13 @@ async def drive(wire: Session, driver: Driver, first: Iterable[Action]) -> None:
     if await _perform(wire, first):
         return
     wire.awaiting = driver.awaiting
-    async for frame in wire.frames():
-        done = await _perform(wire, driver.on_frame(frame))
+    while wire.goes_on:
+        frame = await wire.next(silence=bool(wire.later))
+        if frame is None:
+            later, wire.later = wire.later, []
+            done = await _perform(wire, later)
+        else:
+            done = await _perform(wire, driver.on_frame(frame))
         wire.awaiting = driver.awaiting
         if done:
             return
@@ -224,7 +247,7 @@ async def drive(wire: Session, driver: Driver, first: Iterable[Action]) -> None:
     )
 
 
-async def _perform(wire: Session, actions: Iterable[Action]) -> bool:
+async def _perform(wire: Session, actions: Iterable[Action]) -> bool:  # noqa: C901 - one case an action
     """Carry out actions in order; True once one of them is `Done`."""
     for action in actions:
         match action:
@@ -232,6 +255,8 @@ async def _perform(wire: Session, actions: Iterable[Action]) -> bool:
                 await wire.send(_encode(data))
             case SendText(text):
                 await wire.send(restore("text", text))
+            case OnceSilent(data):
+                wire.later.append(Send(data))
             case CloseStdin():
                 await wire.close_stdin()
             case Signal(name):

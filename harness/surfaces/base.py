@@ -93,7 +93,16 @@ class Unhandled(Struct, frozen=True):
     what: str
 
 
-Action = Send | SendText | CloseStdin | Signal | Start | Done | Failed | Unhandled
+class OnceSilent(Struct, frozen=True):
+    """Send a value once the agent has been silent for a moment: what it does then is done.
+
+    An interrupt in the middle of it would end as chance has it.
+    """
+
+    data: Any
+
+
+Action = Send | SendText | CloseStdin | Signal | Start | Done | Failed | Unhandled | OnceSilent
 
 
 class Driver(Protocol):

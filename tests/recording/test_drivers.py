@@ -13,6 +13,7 @@ from harness.surfaces.base import (
     Done,
     Driver,
     Failed,
+    OnceSilent,
     Send,
     Setup,
     Signal,
@@ -151,7 +152,7 @@ def test_app_server_interrupts_once_all_of_the_text_has_come() -> None:
     *early, last = ("Once upon", " a time")
     assert [delta(text) for text in early] == [[]]
     interrupt = {"threadId": thread, "turnId": "U"}
-    assert delta(last) == [Send({"method": "turn/interrupt", "id": 3, "params": interrupt})]
+    assert delta(last) == [OnceSilent({"method": "turn/interrupt", "id": 3, "params": interrupt})]
     assert delta(last) == []
     # It came too late: no harm.
     assert feed(driver, {"id": 3, "error": {"message": "no turn"}}) == []
@@ -164,7 +165,7 @@ def test_app_server_interrupts_a_command_that_has_said_something() -> None:
     output = {"method": "item/commandExecution/outputDelta", "params": params}
     interrupt = {"threadId": thread, "turnId": "U"}
     assert feed(driver, output) == [
-        Send({"method": "turn/interrupt", "id": 3, "params": interrupt})
+        OnceSilent({"method": "turn/interrupt", "id": 3, "params": interrupt})
     ]
     assert feed(driver, output) == []  # once
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from harness.cassette import Frame
 from harness.scenarios import Say
-from harness.surfaces.base import Action, Done, Failed, Send, Setup, Start, Unhandled
+from harness.surfaces.base import Action, Done, Failed, OnceSilent, Send, Setup, Start, Unhandled
 from harness.surfaces.codex_config import MODEL, PROGRAM, RULES, prepare
 
 __all__ = ["CAPABILITIES", "PROGRAM", "PROTOCOL", "RULES", "make_driver", "prepare"]
@@ -124,9 +124,11 @@ class AppServerDriver:
             self._said += params["delta"]
         if self._is_time_to_interrupt(method):
             self._interrupted = True
-            yield self._request(
+            interrupt = self._request(
                 "turn/interrupt", {"threadId": self._thread, "turnId": self._turn_id}
             )
+            # At once after a delta, the agent completes the message or not, as chance has it.
+            yield OnceSilent(interrupt.data)
 
     def _is_time_to_interrupt(self, method: str) -> bool:
         """Whether all that comes before the interrupt has come: so each recording is the same."""
