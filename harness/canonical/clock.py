@@ -29,7 +29,7 @@ class Clock:
                 moment = self._start + timedelta(milliseconds=at)
                 millis = moment.microsecond // 1000
                 self._first = at - millis
-                self._prefix = moment.strftime("%Y-%m-%dT%H:%M:%S.")
+                self._prefix = f"{moment.isoformat()[:19]}."
             self._text = f"{self._prefix}{millis:03d}Z"
             self._at = at
         return self._text

@@ -167,6 +167,8 @@ class CassetteReader:
         yield from self._frames_of(block, lines)
 
     def _frames_of(self, block: bytes, before: int) -> list[Frame]:
+        if not block:
+            return []
         try:
             return _frames.decode_lines(block)
         except _BROKEN:
