@@ -3,7 +3,7 @@
 Provider-neutral: a step says `run`, never `exec_command` or `Bash`.
 """
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct, field
 
@@ -23,21 +23,7 @@ Show: TypeAlias = Literal[
     "status",
 ]
 
-SHOWS: tuple[str, ...] = (
-    "text",
-    "thinking",
-    "tool",
-    "diff",
-    "terminal",
-    "permission",
-    "question",
-    "plan",
-    "todo",
-    "task",
-    "usage",
-    "mode",
-    "status",
-)
+SHOWS: tuple[str, ...] = get_args(Show)
 """The rows of the compatibility matrix that a scenario may show."""
 
 _SHORT = 60
