@@ -10,9 +10,10 @@ import socket
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -219,7 +220,8 @@ class _Job:
             first = list(driver.begin())
         scrubber = self._scrubber(found, home, server.port)
         name = self.program.command
-        header = self._header(found, scrubber, [name, *_arguments(first)])
+        capabilities = getattr(driver, "capabilities", recorder.CAPABILITIES)
+        header = self._header(found, scrubber, [name, *_arguments(first)], capabilities)
         made = _missing_folders(self._path(header))
         try:
             with CassetteWriter(self._path(header), header) as writer:
@@ -311,7 +313,13 @@ class _Job:
     def _path(self, header: Header) -> Path:
         return self.into / f"{header.id}.jsonl"
 
-    def _header(self, found: Found, scrubber: Scrubber, command: list[str]) -> Header:
+    def _header(
+        self,
+        found: Found,
+        scrubber: Scrubber,
+        command: list[str],
+        capabilities: Mapping[str, Any],
+    ) -> Header:
         recorder = self.room.recorder
         return Header(
             cassette=FORMAT_VERSION,
@@ -325,7 +333,7 @@ class _Job:
             command=scrubber.value(command),
             scrub=scrubber.applied,
             volatile=sorted(self.room.manifest.volatile_for(self.program.agent)),
-            capabilities=dict(recorder.CAPABILITIES),
+            capabilities=dict(capabilities),
         )
 
     def _scrubber(self, found: Found, home: Home, port: int) -> Scrubber:

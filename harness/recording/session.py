@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -15,13 +15,17 @@ from harness.cassette.format import Channel, Direction
 from harness.cassette.scrub import Scrubber
 from harness.cassette.show import printable
 from harness.recording import process as processes
+from harness.recording.children import Child, spawn
 from harness.recording.errors import RecordError
 from harness.recording.isolation import Namespace
+from harness.recording.strays import MARKER
 from harness.surfaces.base import (
     Action,
     CloseStdin,
+    Do,
     Done,
     Driver,
+    End,
     Failed,
     OnceSilent,
     Send,
@@ -85,7 +89,11 @@ class Session:
         self._on_frame = on_frame
         self._begun = time.monotonic()
         self._at = 0
-        self._queue: asyncio.Queue[tuple[processes.Came, Any, int]] = asyncio.Queue(256)
+        self._queue: asyncio.Queue[tuple[processes.Came | Literal["work"], Any, int]] = (
+            asyncio.Queue(256)
+        )
+        self._works: set[asyncio.Task[None]] = set()
+        self._children: list[Child] = []
         self._sink = processes.Sink(self._put, limits.bytes)
         self._process: processes.Process | None = None
         self._exits_due = 0
@@ -127,18 +135,53 @@ class Session:
         """See `Wire.unhandled`."""
         self.asked.append(what)
 
+    async def spawn(
+        self, command: list[str], env: Mapping[str, str], cwd: str, limit: int
+    ) -> Child:
+        """See `Hands.spawn`."""
+        whole = {**self._env, **env, MARKER: self._env.get(MARKER, "")}
+        child = await spawn(
+            command,
+            env=whole,
+            cwd=cwd,
+            namespace=self._namespace,
+            limit=limit,
+            grace=self.limits.grace,
+        )
+        self._children.append(child)
+        return child
+
+    def beside(self, work: Awaitable[Iterable[Action]]) -> None:
+        """Do work while the conversation goes on; what follows from it comes with the frames."""
+
+        async def run() -> None:
+            try:
+                actions = list(await work)
+            except Exception as error:  # noqa: BLE001 - it is told where the conversation is
+                actions = [Failed(f"the client's own work failed: {error!r}")]
+            await self._queue.put(("work", actions, self._now()))
+
+        task = asyncio.create_task(run())
+        self._works.add(task)
+        task.add_done_callback(self._works.discard)
+
     async def frames(self) -> AsyncIterator[Frame]:
         """See `Wire.frames`. Raises RecordError where a limit is passed."""
         while self.goes_on:
-            yield await self._next()
+            came = await self._next()
+            if isinstance(came, Frame):
+                yield came
 
     @property
     def goes_on(self) -> bool:
         """Whether there is, or will be, another frame."""
         return bool(self._exits_due) or not self._queue.empty()
 
-    async def next(self, *, silence: bool) -> Frame | None:
-        """Return the next frame; with `silence`, None once the agent has been silent."""
+    async def next(self, *, silence: bool) -> Frame | list[Action] | None:
+        """Return the next frame, or what follows from work that is done.
+
+        With `silence`, None once the agent has been silent.
+        """
         if not silence:
             return await self._next()
         try:
@@ -155,7 +198,9 @@ class Session:
                 while self._exits_due:
                     async with asyncio.timeout(self.limits.quiet):
                         item = await self._queue.get()
-                    self._take(*item)
+                    came = self._take(*item)
+                    if isinstance(came, list):
+                        await _perform(self, came)
         await self.close_stdin()
         for name in ("", "SIGTERM", "SIGKILL"):
             if name and self._process is not None:
@@ -166,7 +211,8 @@ class Session:
                     while self._exits_due:
                         await self._next()
             if not self._exits_due:
-                return
+                break
+        await self._end_work()
 
     @property
     def recorded(self) -> int:
@@ -185,15 +231,30 @@ class Session:
         """End the process and its group at once, whatever state all is in."""
         if self._process is not None:
             await self._process.kill()
+        await self._end_work()
+
+    async def _end_work(self) -> None:
+        """End what the client does for the agent: its work, and the programs that it runs."""
+        for task in self._works:
+            task.cancel()
+        await asyncio.gather(*self._works, return_exceptions=True)
+        children, self._children = self._children, []
+        for child in children:
+            await child.end()
 
     async def _put(self, channel: processes.Came, what: Any) -> None:
         await self._queue.put((channel, what, self._now()))
 
-    async def _next(self) -> Frame:
+    async def _next(self) -> Frame | list[Action]:
         return self._take(*await self._queue.get())
 
-    def _take(self, channel: processes.Came, what: Any, at: int) -> Frame:
-        """Record what came and return it as the agent sent it."""
+    def _take(
+        self, channel: processes.Came | Literal["work"], what: Any, at: int
+    ) -> Frame | list[Action]:
+        """Record what came and return it as the agent sent it; of work, what follows from it."""
+        if channel == "work":
+            # An agent that is gone waits for no answer.
+            return what if self._exits_due else []
         if channel == "overflow" or self._writer.frames >= self.limits.frames:
             raise RecordError(
                 5,
@@ -232,12 +293,10 @@ async def drive(wire: Session, driver: Driver, first: Iterable[Action]) -> None:
         return
     wire.awaiting = driver.awaiting
     while wire.goes_on:
-        frame = await wire.next(silence=bool(wire.later))
-        if frame is None:
-            later, wire.later = wire.later, []
-            done = await _perform(wire, later)
-        else:
-            done = await _perform(wire, driver.on_frame(frame))
+        came = await wire.next(silence=bool(wire.later))
+        if came is None:
+            came, wire.later = wire.later, []
+        done = await _perform(wire, driver.on_frame(came) if isinstance(came, Frame) else came)
         wire.awaiting = driver.awaiting
         if done:
             return
@@ -247,7 +306,7 @@ async def drive(wire: Session, driver: Driver, first: Iterable[Action]) -> None:
     )
 
 
-async def _perform(wire: Session, actions: Iterable[Action]) -> bool:  # noqa: C901 - one case an action
+async def _perform(wire: Session, actions: Iterable[Action]) -> bool:  # noqa: C901, PLR0912 - one case an action
     """Carry out actions in order; True once one of them is `Done`."""
     for action in actions:
         match action:
@@ -263,6 +322,13 @@ async def _perform(wire: Session, actions: Iterable[Action]) -> bool:  # noqa: C
                 wire.signal(name)
             case Start(args):
                 await wire.start(args)
+            case End():
+                await wire.settle()
+            case Do(work, beside):
+                if beside:
+                    wire.beside(work(wire))
+                else:
+                    await _perform(wire, await work(wire))
             case Unhandled(what):
                 wire.unhandled(what)
             case Failed(what):
