@@ -10,10 +10,9 @@ import socket
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
@@ -220,8 +219,7 @@ class _Job:
             first = list(driver.begin())
         scrubber = self._scrubber(found, home, server.port)
         name = self.program.command
-        capabilities = getattr(driver, "capabilities", recorder.CAPABILITIES)
-        header = self._header(found, scrubber, [name, *_arguments(first)], capabilities)
+        header = self._header(found, scrubber, [name, *_arguments(first)], setup)
         made = _missing_folders(self._path(header))
         try:
             with CassetteWriter(self._path(header), header) as writer:
@@ -234,6 +232,7 @@ class _Job:
                     scrubber=scrubber,
                     limits=self.limits,
                     namespace=namespace,
+                    held=server.held,
                     on_frame=lambda n: self.on_event(Progress("recording", n)),
                 )
                 try:
@@ -313,14 +312,9 @@ class _Job:
     def _path(self, header: Header) -> Path:
         return self.into / f"{header.id}.jsonl"
 
-    def _header(
-        self,
-        found: Found,
-        scrubber: Scrubber,
-        command: list[str],
-        capabilities: Mapping[str, Any],
-    ) -> Header:
+    def _header(self, found: Found, scrubber: Scrubber, command: list[str], setup: Setup) -> Header:
         recorder = self.room.recorder
+        tells = getattr(recorder, "capabilities", None)
         return Header(
             cassette=FORMAT_VERSION,
             surface=self.room.name,
@@ -333,7 +327,7 @@ class _Job:
             command=scrubber.value(command),
             scrub=scrubber.applied,
             volatile=sorted(self.room.manifest.volatile_for(self.program.agent)),
-            capabilities=dict(capabilities),
+            capabilities=dict(tells(setup) if tells else recorder.CAPABILITIES),
         )
 
     def _scrubber(self, found: Found, home: Home, port: int) -> Scrubber:

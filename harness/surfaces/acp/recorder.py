@@ -35,7 +35,7 @@ from harness.surfaces.base import (
     Unhandled,
 )
 
-__all__ = ["CAPABILITIES", "PROTOCOL", "RULES", "make_driver", "prepare"]
+__all__ = ["CAPABILITIES", "PROTOCOL", "RULES", "capabilities", "make_driver", "prepare"]
 
 PROTOCOL = "ACP, version 1"
 CAPABILITIES: Mapping[str, Any] = {"fs": False, "terminal": False}
@@ -51,19 +51,31 @@ def prepare(_setup: Setup) -> Mapping[str, str]:
     return {}
 
 
+def capabilities(setup: Setup) -> Mapping[str, Any]:
+    """Return the header's `capabilities`: what the client offers the agent."""
+    on = _offered(setup)
+    more = {"elicitation": True} if _asks(setup) else {}
+    return {"fs": "files" in on, "terminal": "terminal" in on, **more}
+
+
+def _offered(setup: Setup) -> frozenset[str]:
+    wanted = {"files": setup.options.get("fs"), "terminal": setup.options.get("terminal")}
+    on = {name for name, is_on in wanted.items() if is_on}
+    return frozenset(on.union(setup.scenario.capabilities))
+
+
+def _asks(setup: Setup) -> bool:
+    """Whether the client answers questions: only then does it offer to."""
+    return any(turn.client.answer for turn in setup.scenario.turns)
+
+
 class AcpDriver:
     """Its questions are answered as the scenario says, anything unknown with an error."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.turns = setup.scenario.turns
-        wanted = {
-            "files": bool(setup.options.get("fs")),
-            "terminal": bool(setup.options.get("terminal")),
-        }
-        on = {name for name, is_on in wanted.items() if is_on} | set(setup.scenario.capabilities)
-        self.serving = Serving(setup.workspace, frozenset(on))
-        self._asks = any(turn.client.answer for turn in self.turns)
+        self.serving = Serving(setup.workspace, _offered(setup))
         self._requests: dict[Any, str] = {}
         self._next = 0
         self._turn = -1
@@ -76,13 +88,6 @@ class AcpDriver:
         self._authenticated = False
         self._methods: list[Any] = []
         self._reported: set[str] = set()
-
-    @property
-    def capabilities(self) -> Mapping[str, Any]:
-        """The header's: what this client offers."""
-        on = self.serving.offered
-        more = {"elicitation": True} if self._asks else {}
-        return {"fs": "files" in on, "terminal": "terminal" in on, **more}
 
     @property
     def awaiting(self) -> str:
@@ -104,7 +109,7 @@ class AcpDriver:
             "fs": {"readTextFile": "files" in on, "writeTextFile": "files" in on},
             "terminal": "terminal" in on,
         }
-        if self._asks:
+        if _asks(self.setup):
             offers["elicitation"] = {"form": {}}
         yield self.ask(
             "initialize",

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.surfaces.acp.names import Message, table
-from harness.surfaces.acp.recorder import CAPABILITIES, RULES, AcpDriver, prepare
+from harness.surfaces.acp.recorder import CAPABILITIES, RULES, AcpDriver, capabilities, prepare
 from harness.surfaces.base import Action, Send, Setup
 from harness.surfaces.cursor_acp.normalizer import TOLD
 
-__all__ = ["CAPABILITIES", "PROTOCOL", "RULES", "make_driver", "prepare"]
+__all__ = ["CAPABILITIES", "PROTOCOL", "RULES", "capabilities", "make_driver", "prepare"]
 
 PROTOCOL = "Cursor ACP, version 1"
 

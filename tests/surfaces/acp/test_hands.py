@@ -102,7 +102,8 @@ end(prompt)
 def test_always_chooses_what_is_for_always(tmp_path: Path) -> None:
     body = """
 prompt = begin()
-for options in ([["a", "allow_once"], ["b", "allow_always"]], [["c", "allow_once"]], [["d", "reject_once"]]):
+both = [["a", "allow_once"], ["b", "allow_always"]]
+for options in (both, [["c", "allow_once"]], [["d", "reject_once"]]):
     ask("p", "session/request_permission", toolCall={"toolCallId": "t"},
         options=[{"optionId": i, "kind": k, "name": i} for i, k in options])
     outcome = hear()["result"]["outcome"]
