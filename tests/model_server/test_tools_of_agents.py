@@ -47,6 +47,11 @@ def test_a_shell_tool_that_takes_a_list() -> None:
     assert call(RUN, (offered,), "/w")[1] == {"command": ["bash", "-lc", "echo hi"]}
 
 
+def test_a_shell_tool_that_takes_several_commands() -> None:
+    offered = tool("run_commands", ["commands"], commands={"type": "array"})
+    assert call(RUN, (offered,), "/w") == (offered, {"commands": ["echo hi"]})
+
+
 def test_the_apis_own_shell() -> None:
     offered = Offered("local_shell", "local_shell")
     assert call(RUN, (offered,), "/w")[1] == {"command": ["bash", "-lc", "echo hi"]}
@@ -157,6 +162,14 @@ def test_a_change_where_files_can_only_be_written_whole() -> None:
     assert call(CHANGE, (offered,), "/w")[1] == {"path": "/w/a/b.txt", "content": "one\n2\n"}
 
 
+def test_one_editor_that_creates_and_changes() -> None:
+    offered = tool("editor", ["path", "new_text"], path=STRING, old_text=STRING, new_text=STRING)
+    created = {"path": "/w/a/b.txt", "new_text": "one\ntwo\n"}
+    assert call(CREATE, (offered,), "/w") == (offered, created)
+    changed = {"path": "/w/a/b.txt", "old_text": "two", "new_text": "2"}
+    assert call(CHANGE, (offered,), "/w") == (offered, changed)
+
+
 @pytest.mark.parametrize(("step", "wanted"), [(RUN, "shell"), (CREATE, "file edit")])
 def test_no_tool_lists_those_there_are(step: Run | Edit, wanted: str) -> None:
     offered = (Offered("web_search", "other"), tool("look", []))
@@ -262,6 +275,9 @@ def test_a_question_has_its_options_and_what_the_tool_requires() -> None:
 def test_a_file_is_read_with_its_tool_or_in_the_shell() -> None:
     reads = tool("read_file", ["file_path"], file_path=STRING, offset={"type": "integer"})
     assert call(Read("a.txt"), (reads,), "/w/") == (reads, {"file_path": "/w/a.txt"})
+    files = {"type": "array", "items": {"properties": {"path": STRING}, "required": ["path"]}}
+    several = tool("read_files", ["files"], files=files)
+    assert call(Read("a.txt"), (several,), "/w")[1] == {"files": [{"path": "/w/a.txt"}]}
     shell = SHELLS["claude"][0]
     assert call(Read("a.txt"), (shell,), "/w") == (shell, {"command": "cat a.txt"})
 

@@ -39,7 +39,15 @@ __all__ = ["CAPABILITIES", "PROTOCOL", "RULES", "capabilities", "make_driver", "
 
 PROTOCOL = "ACP, version 1"
 CAPABILITIES: Mapping[str, Any] = {"fs": False, "terminal": False}
-RULES = Rules(prose={"description": 80})
+RULES = Rules(
+    patterns=(
+        # Gemini CLI tells its model the day in words, and a loaded session says it again.
+        (r"(?<=Today's date is )[A-Z][a-z]+, [A-Z][a-z]+ \d+, \d{4}", "Thursday, January 1, 2026"),
+        # Cline names a session by its time and five characters that are chance.
+        (r"\b(\d{13})_[\w-]{5}(?=_cli\b)", r"\1_00000"),
+    ),
+    prose={"description": 80},
+)
 
 _AUTH_REQUIRED: Final = -32000
 _OPENS: Final = ("session/new", "session/load")
