@@ -115,7 +115,7 @@ class Normalizer(LineNormalizer):
             for prompt in self.session(params.get("sessionId")).prompts.values():
                 prompt.cancelled = True
         elif method in {"session/load", "session/resume"}:
-            self.session(params.get("sessionId")).replays = True
+            self.session(params.get("sessionId")).replay()
         if "id" not in message:
             return
         self.answers.expect(message["id"], method, params)

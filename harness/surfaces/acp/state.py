@@ -114,6 +114,13 @@ class Session:
         """Add to an item's data that it is history, not new output."""
         return {**data, "replay": True} if self.replays else data
 
+    def replay(self) -> None:
+        """What comes from now on is history: its tools are told anew, whatever their ids."""
+        self.replays = True
+        self.hush()
+        self.close_tools(None)
+        self.tools = {}
+
     def speak(self, role: Role, native: Any, content: Any) -> None:
         """Handle a chunk of a message; another role or `messageId` ends the one before."""
         talk = self.talk
