@@ -27,9 +27,9 @@ def answer(result):
     heard = hear()
     say({"id": heard["id"], "result": result})
     return heard
-def update(kind, **fields):
+def update(what, /, **fields):
     return {"method": "session/update",
-            "params": {"sessionId": "s1", "update": {"sessionUpdate": kind, **fields}}}
+            "params": {"sessionId": "s1", "update": {"sessionUpdate": what, **fields}}}
 def speak(words, kind="agent_message_chunk"):
     return update(kind, content={"type": "text", "text": words})
 def ask(id_, method, **params):
