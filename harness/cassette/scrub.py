@@ -44,12 +44,13 @@ _NUMBER = re.compile(r"\d+(\.\d+)?")
 class Rules(Struct, frozen=True):
     """What of one wire is scrubbed beyond what is scrubbed on every wire.
 
-    `durations` are the keys whose numbers say how long something took, `processes` the keys
-    whose values are ids of processes. `constants` gives for a key the value that takes the
-    place of any other of the same JSON type. `patterns` are regular expressions with their
-    replacements, applied to each string. `ids` are forms of ids that only this wire has, each
-    with a group for what of the id is random: they are renamed by first appearance. `prose` gives for a key how many characters are kept
-    of a text: for what an agent says at length of itself, and nothing reads.
+    `durations` are the keys whose numbers say how long something took, `processes` the keys whose
+    values are ids of processes. `constants` gives for a key the value that takes the place of any
+    other of the same JSON type. `patterns` are regular expressions with their replacements,
+    applied to each string. `ids` are forms of ids that only this wire has, each with a group for
+    what of the id is random: they are renamed by first appearance. `prose` gives for a key how
+    many characters are kept of a text: for what an agent says at length of itself, and nothing
+    reads.
     """
 
     durations: frozenset[str] = frozenset()
