@@ -28,6 +28,8 @@ _SHELLS = (
 _PATCHES = ("apply_patch",)
 _WRITES = ("write", "write_file", "create_file")
 _CHANGES = ("edit", "replace", "edit_file", "str_replace", "search_replace", "editor")
+_CREATING = ("create", "write")
+_CHANGING = ("str_replace", "replace", "edit")
 _READS = ("read", "read_file", "view", "view_file", "open_file")
 _READS_OF_SEVERAL = ("read_files",)
 _LISTS = ("update_plan", "todowrite", "todo_write", "write_todos", "update_todos")
@@ -71,10 +73,12 @@ def shell_tool(tools: tuple[Offered, ...]) -> Offered | None:
     for tool in _named(tools, _SHELLS):
         if tool.form == "local_shell" or _key(tool, _COMMAND + _COMMANDS):
             return tool
-    # A name that nobody has listed: a tool that has to have a command.
-    return next(
-        (t for t in tools if (k := _key(t, _COMMAND)) and k in t.schema.get("required", ())), None
-    )
+    # A name that nobody has listed: a tool that has to have a command, and any command.
+    for tool in tools:
+        key = _key(tool, _COMMAND)
+        if key in tool.schema.get("required", ()) and not _choices(tool, key):
+            return tool
+    return None
 
 
 def edit_tool(tools: tuple[Offered, ...]) -> Offered | None:
@@ -138,13 +142,15 @@ def _edit(step: Edit, tools: tuple[Offered, ...], workspace: str) -> Given:
     # Tools that take a path say that they want it absolute, or take it so.
     path = f"{workspace.rstrip('/')}/{step.path}"
     if step.before is not None:
-        for tool in _named(tools, _CHANGES):
+        # By name, else by form: a name that nobody has listed.
+        for tool in (*_named(tools, _CHANGES), *tools):
             where, old, new = _key(tool, _PATH), _key(tool, _OLD), _key(tool, _NEW)
             if where and old and new:
-                return tool, _filled(tool, {where: path, old: step.old, new: step.new}, workspace)
+                given = {where: path, old: step.old, new: step.new}
+                return tool, _filled(tool, given | _mode(tool, _CHANGING), workspace)
     for tool, content in _writers(tools):
         given = {_key(tool, _PATH): path, content: step.after}
-        return tool, _filled(tool, given, workspace)
+        return tool, _filled(tool, given | _mode(tool, _CREATING), workspace)
     raise NoToolError("file edit", tools)
 
 
@@ -153,11 +159,27 @@ def _writers(tools: tuple[Offered, ...]) -> Iterator[tuple[Offered, str]]:
     for tool in _named(tools, _WRITES):
         if _key(tool, _PATH) and (content := _key(tool, _CONTENT)):
             yield tool, content
-    for tool in _named(tools, _CHANGES):
+    for tool in tools:
+        content = _key(tool, _CONTENT)
+        needed = content in tool.schema.get("required", ()) or _mode(tool, _CREATING)
+        if _key(tool, _PATH) and content and needed:
+            yield tool, content
+    for tool in (*_named(tools, _CHANGES), *tools):
         # One that changes a file, and creates it where there is nothing to be replaced.
         replaces = _key(tool, _OLD) in tool.schema.get("required", ())
         if _key(tool, _PATH) and not replaces and (content := _key(tool, _NEW)):
             yield tool, content
+
+
+def _mode(tool: Offered, wanted: tuple[str, ...]) -> dict[str, str]:
+    """Return the argument by which an editor that does several things is told what to do."""
+    chosen = [name for name in wanted if name in _choices(tool, "command")]
+    return {"command": chosen[0]} if chosen else {}
+
+
+def _choices(tool: Offered, name: str) -> list[Any]:
+    """Return the values of which an argument has to be one; none where it is free."""
+    return list(tool.schema.get("properties", {}).get(name, {}).get("enum", ()))
 
 
 def _read(step: Read, tools: tuple[Offered, ...], workspace: str) -> Given:

@@ -170,6 +170,20 @@ def test_one_editor_that_creates_and_changes() -> None:
     assert call(CHANGE, (offered,), "/w") == (offered, changed)
 
 
+def test_tools_whose_names_nobody_has_listed() -> None:
+    texts = dict.fromkeys(("path", "file_text", "old_str", "new_str"), STRING)
+    does = {"type": "string", "enum": ["view", "create", "str_replace"]}
+    offered = tool("text_helper", ["command", "path"], command=does, **texts)
+    created = {"path": "/w/a/b.txt", "file_text": "one\ntwo\n", "command": "create"}
+    assert call(CREATE, (offered,), "/w") == (offered, created)
+    changed = {"path": "/w/a/b.txt", "old_str": "two", "new_str": "2", "command": "str_replace"}
+    assert call(CHANGE, (offered,), "/w") == (offered, changed)
+    assert tools.shell_tool((offered,)) is None
+    plain = tool("put", ["path", "content"], path=STRING, content=STRING)
+    assert call(CREATE, (offered, plain), "/w")[0] == offered
+    assert call(CREATE, (plain,), "/w")[1] == {"path": "/w/a/b.txt", "content": "one\ntwo\n"}
+
+
 @pytest.mark.parametrize(("step", "wanted"), [(RUN, "shell"), (CREATE, "file edit")])
 def test_no_tool_lists_those_there_are(step: Run | Edit, wanted: str) -> None:
     offered = (Offered("web_search", "other"), tool("look", []))

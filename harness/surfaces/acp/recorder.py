@@ -45,6 +45,8 @@ RULES = Rules(
         (r"(?<=Today's date is )[A-Z][a-z]+, [A-Z][a-z]+ \d+, \d{4}", "Thursday, January 1, 2026"),
         # Cline names a session by its time and five characters that are chance.
         (r"\b(\d{13})_[\w-]{5}(?=_cli\b)", r"\1_00000"),
+        # Qwen Code tells the group of a command's process in its text.
+        (r"(?<=Process Group PGID: )\d+", "1000"),
     ),
     prose={"description": 80},
 )
