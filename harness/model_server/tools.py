@@ -35,7 +35,7 @@ _READS_OF_SEVERAL = ("read_files",)
 _LISTS = ("update_plan", "todowrite", "todo_write", "write_todos", "update_todos")
 _CREATES = ("taskcreate", "task_create")
 _UPDATES = ("taskupdate", "task_update")
-_TASKS = ("agent", "task", "invoke_agent")
+_TASKS = ("agent", "task", "invoke_agent", "spawn_agent")
 _ASKS = ("askuserquestion", "request_user_input", "question", "ask_user", "ask_question")
 
 _COMMAND = ("cmd", "command", "script")
@@ -236,8 +236,11 @@ def _ask(step: Ask, tools: tuple[Offered, ...], workspace: str) -> Given:
 
 def _task(step: Task, tools: tuple[Offered, ...], workspace: str) -> Given:
     for tool in _named(tools, _TASKS):
-        if _key(tool, ("prompt",)):
-            given: dict[str, Any] = {"prompt": step.prompt}
+        if key := _key(tool, ("prompt", "task")):
+            given: dict[str, Any] = {key: step.prompt}
+            if tool.name == "Task" and _key(tool, ("subagent_type",)):
+                # Claude's, before it was called `Agent`: it names its agents in a text alone.
+                given["subagent_type"] = "general-purpose"
             if _key(tool, ("run_in_background",)):
                 # Otherwise the agent goes on meanwhile, and what comes first is chance.
                 given["run_in_background"] = False

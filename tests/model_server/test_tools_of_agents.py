@@ -320,3 +320,14 @@ def test_a_task_is_given_to_an_agent_that_is_waited_for() -> None:
 def test_without_a_tool_for_it_a_step_cannot_be_called(step: Tool) -> None:
     with pytest.raises(tools.NoToolError, match="it offers: Bash"):
         tools.calls(step, (SHELLS["claude"][0],), "/w")
+
+
+def test_a_task_is_given_by_the_names_of_its_tool() -> None:
+    spawn = tool("spawn_agent", ["systemPrompt", "task"], systemPrompt=STRING, task=STRING)
+    assert call(Task("Count.", ()), (spawn,), "/w")[1] == {
+        "task": "Count.",
+        "systemPrompt": "As the user asked",
+    }
+    older = tool("Task", ["prompt", "subagent_type"], prompt=STRING, subagent_type=STRING)
+    given = call(Task("Count.", ()), (older,), "/w")[1]
+    assert given == {"prompt": "Count.", "subagent_type": "general-purpose"}

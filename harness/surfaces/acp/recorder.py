@@ -45,9 +45,16 @@ RULES = Rules(
         (r"(?<=Today's date is )[A-Z][a-z]+, [A-Z][a-z]+ \d+, \d{4}", "Thursday, January 1, 2026"),
         # Cline names a session by its time and five characters that are chance.
         (r"\b(\d{13})_[\w-]{5}(?=_cli\b)", r"\1_00000"),
+        # Claude tells it in the text of a task's result.
+        (r"(?<=duration_ms: )\d+", "1"),
         # Qwen Code tells the group of a command's process in its text.
         (r"(?<=Process Group PGID: )\d+", "1000"),
+        # And where it keeps an output: by its workspace's hash, under a name that is chance.
+        (r"(?<=/\.qwen/tmp/)[0-9a-f]{64}", "0" * 64),
+        (r"\b(run_shell_command_)[0-9a-f]{12}\b", rf"\1{'0' * 12}"),
     ),
+    # Of a task of Claude's, in what claude-agent-acp passes on of its result.
+    ids=(r"\ba(?=[0-9a-f]*\d)([0-9a-f]{6}|[0-9a-f]{16})\b",),
     prose={"description": 80},
 )
 
