@@ -126,8 +126,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     _selection(accept)
 
-    replay = command("replay", _replay, "print the canonical events of a cassette", json=False)
+    replay = command(
+        "replay", _replay, "print the canonical events of a cassette, or another stage", json=False
+    )
     replay.add_argument("cassette", metavar="CASSETTE")
+    _stage(replay, "native_in", "normalized_out", "chat_event", "legacy_out")
     _normalizer(replay)
 
     show = command("show", _show, "print a cassette as a timeline of both directions", json=False)
@@ -152,6 +155,14 @@ def _parser() -> argparse.ArgumentParser:
     listing = command("list", _list, "list surfaces, scenarios, cassettes, agents or laws")
     listing.add_argument("what", choices=["surfaces", "scenarios", "cassettes", "agents", "laws"])
 
+    _agents(commands)
+    command("doctor", _doctor, "say which agents are found, and how to get the others")
+    schema = command("schema", _schema, "print the JSON Schema of the canonical events", json=False)
+    _stage(schema, "normalized_out", "chat_event", "legacy_out")
+    return parser
+
+
+def _agents(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     agents = commands.add_parser(
         "agents", help="list the agents, or install one from npm", description="The agents."
     )
@@ -165,10 +176,6 @@ def _parser() -> argparse.ArgumentParser:
     install.set_defaults(run=_install)
     for added in (known, install):
         added.add_argument("--json", action="store_true", help="print the result as JSON")
-
-    command("doctor", _doctor, "say which agents are found, and how to get the others")
-    command("schema", _schema, "print the JSON Schema of the canonical events", json=False)
-    return parser
 
 
 def _folder(text: str) -> Path:
@@ -190,6 +197,18 @@ def _isolation(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="in a network namespace with loopback alone (default: where the machine allows it)",
     )
+
+
+def _stage(parser: argparse.ArgumentParser, *stages: str) -> None:
+    # As in harness/projection/stages.py, which a test holds against these.
+    parser.add_argument(
+        "--stage",
+        choices=stages,
+        default="normalized_out",
+        help="frames with their native kinds (native_in), canonical events (normalized_out, the "
+        "default), chat events (chat_event), events of the older model (legacy_out)",
+    )
+    parser.add_argument("--json", action="store_true", help="JSON, as it is without this")
 
 
 def _selection(parser: argparse.ArgumentParser) -> None:
@@ -248,7 +267,9 @@ def _accept(arguments: argparse.Namespace) -> int:
 def _replay(arguments: argparse.Namespace) -> int:
     from harness.conformance.command import replay_command
 
-    return replay_command(_project(arguments).find(arguments.cassette), arguments.normalizer)
+    return replay_command(
+        _project(arguments).find(arguments.cassette), arguments.normalizer, arguments.stage
+    )
 
 
 def _show(arguments: argparse.Namespace) -> int:
@@ -297,10 +318,10 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return doctor_command(json=arguments.json)
 
 
-def _schema(_arguments: argparse.Namespace) -> int:
-    from harness.canonical.schema import event_schema
+def _schema(arguments: argparse.Namespace) -> int:
+    from harness.projection.schema import stage_schema
 
-    out.say_json(event_schema())
+    out.say_json(stage_schema(arguments.stage))
     return out.OK
 
 

@@ -126,7 +126,8 @@ class ChatProjection(Requests):
             above = self.board.open.get(("thread", event.sessionId, parent))
             task = Task(childThreadId=event.threadId)
             holder = thread if above is None else above
-            self._single(event, "task", holder, task=task, native_parent=above is not None)
+            linked = above is not None and not self.board.synthesized
+            self._single(event, "task", holder, task=task, native_parent=linked)
 
     def _usage(self, event: EventBase) -> None:
         self._subject(event, "usage", "usage", self.thread(event), data=event.payload.usage)
