@@ -4,7 +4,7 @@ A tool's output is a `terminal` part, the files that it changes are a `diff` par
 it starts is a `task` part: each within the tool's own part, opened when there is something to say.
 """
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -42,16 +42,29 @@ KIND_OF_STREAM: Final[dict[ContentStreamKind, ChatKind]] = {
 }
 """The streams of a kind of their own; the others belong to the part of their item."""
 
-# A whole text in `data`, the stream that it is the whole of, and where its pieces stand.
-_TEXTS: Final[dict[ChatKind, tuple[tuple[str, ContentStreamKind, str], ...]]] = {
-    "text": (("text", "assistant_text", "textParts"),),
+
+class _Whole(NamedTuple):
+    """A whole text in `data` and the stream that it is the whole of (DECISIONS.md 11).
+
+    `final` is its name where it contradicts the stream, `pieces` where it stands in parts.
+    """
+
+    name: str
+    final: str
+    pieces: str
+    stream: ContentStreamKind
+
+
+_TEXTS: Final[dict[ChatKind, tuple[_Whole, ...]]] = {
+    "text": (_Whole("text", "finalText", "textParts", "assistant_text"),),
     "thinking": (
-        ("text", "reasoning_text", "textParts"),
-        ("summary", "reasoning_summary_text", "summaryParts"),
+        _Whole("text", "finalText", "textParts", "reasoning_text"),
+        _Whole("summary", "finalSummary", "summaryParts", "reasoning_summary_text"),
     ),
-    "plan": (("text", "plan_text", "textParts"),),
-    "tool": (("output", "command_output", "outputParts"),),
+    "plan": (_Whole("text", "finalText", "textParts", "plan_text"),),
 }
+_OUTPUT: Final = (_Whole("output", "finalOutput", "", "command_output"),)
+"""Of a command: what another tool returns is a result, not a terminal's output."""
 _FAILED: Final = frozenset({"failed", "declined"})
 
 
@@ -87,7 +100,7 @@ class Items(Places):
         data = payload.data if isinstance(payload.data, dict) else {}
         part = self.board.open.get(self._item_key(event, payload.itemType))
         kind = KIND_OF_ITEM[payload.itemType] if part is None else part.kind
-        texts = _TEXTS.get(kind, ())
+        texts = _texts_of(payload.itemType, kind)
         fields = {
             "itemType": payload.itemType,
             "status": payload.status,
@@ -107,7 +120,7 @@ class Items(Places):
         if not (fresh and phase == "started") and phase != "completed":
             # Told whether or not anything is new: each canonical event shows.
             self.board.emit(part, "updated", **fields)
-        self._texts(part, data, final=phase == "completed")
+        self._texts(part, data, texts, final=phase == "completed")
         self._beside(event, part, data)
         if phase == "completed":
             self._ended_item(event, part)
@@ -177,17 +190,19 @@ class Items(Places):
                 step.running.discard(event.itemId)
                 step.ran = True
 
-    def _texts(self, part: Part, data: dict[str, Any], *, final: bool) -> None:
-        for name, stream, pieces in _TEXTS.get(part.kind, ()):
-            text = data.get(name)
+    def _texts(
+        self, part: Part, data: dict[str, Any], texts: tuple[_Whole, ...], *, final: bool
+    ) -> None:
+        for whole in texts:
+            text = data.get(whole.final, data.get(whole.name))
             if not isinstance(text, str):
                 continue
-            kind = KIND_OF_STREAM[stream]
+            kind = KIND_OF_STREAM[whole.stream]
             if kind != part.kind and not text and kind not in part.subs:
                 continue
             target = part if kind == part.kind else self._sub(part, kind, made=True)
             erases = final or data.get("replaces") is True
-            self.board.whole(target, stream, text, data.get(pieces), final=erases)
+            self.board.whole(target, whole.stream, text, data.get(whole.pieces), final=erases)
 
     def _sub(self, part: Part, kind: ChatKind, *, made: bool, **fields: Any) -> Part:
         """Return the part of another kind that stands within an item's part."""
@@ -274,11 +289,17 @@ class Items(Places):
             self._single(event, "tool", self.holder(event), data=plain(event))
 
 
-def _rest(data: Any, texts: tuple[tuple[str, ContentStreamKind, str], ...]) -> Any:
+def _texts_of(type_: CanonicalItemType, kind: ChatKind) -> tuple[_Whole, ...]:
+    return _OUTPUT if type_ == "command_execution" else _TEXTS.get(kind, ())
+
+
+def _rest(data: Any, texts: tuple[_Whole, ...]) -> Any:
     """Return an item's data without the texts that blocks carry."""
     if not isinstance(data, dict):
         return data
-    moved = {name for name, _, _ in texts if isinstance(data.get(name), str)}
-    moved |= {pieces for name, _, pieces in texts if name in moved}
+    moved = set()
+    for whole in texts:
+        names = {name for name in (whole.final, whole.name) if isinstance(data.get(name), str)}
+        moved |= names and {*names, whole.pieces}
     left = {key: value for key, value in data.items() if key not in moved}
     return left or UNSET

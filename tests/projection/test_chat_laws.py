@@ -57,7 +57,7 @@ def _payload(kind: type) -> st.SearchStrategy[Any]:
     for field in msgspec.structs.fields(kind):
         if field.name == "data" and kind is pl.ItemLifecyclePayload:
             strategy: st.SearchStrategy[Any] = item_data | values
-        elif field.name in {"taskId", "toolUseId", "hookId"}:
+        elif field.name in {"taskId", "toolUseId", "hookId", "providerThreadId"}:
             strategy = st.sampled_from(IDENTITIES)
         elif field.type is Any:
             strategy = values
