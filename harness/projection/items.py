@@ -63,6 +63,8 @@ _TEXTS: Final[dict[ChatKind, tuple[_Whole, ...]]] = {
     ),
     "plan": (_Whole("text", "finalText", "textParts", "plan_text"),),
 }
+_PROMPT: Final = (_Whole("text", "finalText", "textParts", "unknown"),)
+"""Of a user's message: EVENTS.md 1.5 has no stream of it."""
 _OUTPUT: Final = (_Whole("output", "finalOutput", "", "command_output"),)
 """Of a command: what another tool returns is a result, not a terminal's output."""
 _FAILED: Final = frozenset({"failed", "declined"})
@@ -197,7 +199,7 @@ class Items(Places):
             text = data.get(whole.final, data.get(whole.name))
             if not isinstance(text, str):
                 continue
-            kind = KIND_OF_STREAM[whole.stream]
+            kind = KIND_OF_STREAM.get(whole.stream, part.kind)
             if kind != part.kind and not text and kind not in part.subs:
                 continue
             target = part if kind == part.kind else self._sub(part, kind, made=True)
@@ -290,6 +292,8 @@ class Items(Places):
 
 
 def _texts_of(type_: CanonicalItemType, kind: ChatKind) -> tuple[_Whole, ...]:
+    if type_ == "user_message":
+        return _PROMPT
     return _OUTPUT if type_ == "command_execution" else _TEXTS.get(kind, ())
 
 

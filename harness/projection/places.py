@@ -118,6 +118,12 @@ class Places:
         part = self.board.open.get(key)
         if part is None:
             place = self.place(event)
+            # It is told again in later turns: it is in what it is told of, not in this turn.
+            place.thread = above.place.thread
+            place.turn = above.place.turn
+            place.request = UNSET
+            if place.turn is UNSET:
+                place.made.discard("turnId")
             # Its part opens because something is told for the first time: nobody announced it.
             self.board.start(key, kind, above, place, made=True, **fields)
         else:
