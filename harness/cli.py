@@ -131,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     replay.add_argument("cassette", metavar="CASSETTE")
     _stage(replay, "native_in", "normalized_out", "chat_event", "legacy_out")
+    replay.add_argument("--json", action="store_true", help="as without it: JSON lines")
     _normalizer(replay)
 
     show = command("show", _show, "print a cassette as a timeline of both directions", json=False)
@@ -208,7 +209,6 @@ def _stage(parser: argparse.ArgumentParser, *stages: str) -> None:
         help="frames with their native kinds (native_in), canonical events (normalized_out, the "
         "default), chat events (chat_event), events of the older model (legacy_out)",
     )
-    parser.add_argument("--json", action="store_true", help="JSON, as it is without this")
 
 
 def _selection(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,7 @@ from harness.surfaces.ledger import SYNTHESIZED
 
 Key = tuple[str, ...]
 Stream = ContentStreamKind
+_SESSION: Final = "sessionId"
 _WHOLE: Final = -1
 """The index of a stream that has none."""
 
@@ -128,12 +129,17 @@ class Board:
         self.event: EventBase | None = None
         self._provider: ProviderKind = "acp"
         self.synthesized = False
+        self._in_session = False
 
     def cause(self, event: EventBase | None) -> None:
         """Name the canonical event that causes what follows; None for their end."""
         self.event = event
         if event is not None:
             self._provider = event.provider
+            refs = event.providerRefs
+            self._in_session = refs is not UNSET and (
+                refs.providerSessionId is not UNSET or refs.providerThreadId is not UNSET
+            )
         self.synthesized = event is None or (
             event.raw is not UNSET and event.raw.messageType == SYNTHESIZED
         )
@@ -183,7 +189,8 @@ class Board:
 
     def _ended(self, part: Part) -> None:
         part.open = False
-        part.children = {}
+        # The call's part is kept for what refers to it later; what it said is not.
+        part.children, part.texts, part.said = {}, {}, None
         if self.open.get(part.key) is part:
             del self.open[part.key]
         if part.parent is not None:
@@ -218,13 +225,14 @@ class Board:
             )
         )
 
-    @staticmethod
-    def _made(part: Part, *, phase: bool, fields: dict[str, Any]) -> tuple[Field, ...]:
-        block = fields.pop("block_made", False)
-        extra: tuple[Field, ...] = ("blockId",) if block else ()
-        if phase:
-            extra = (*extra, "phase")
-        return (*extra, *part.made) if extra else part.made
+    def _made(self, part: Part, *, phase: bool, fields: dict[str, Any]) -> tuple[Field, ...]:
+        made = part.made
+        if self._in_session and _SESSION in made:
+            # The part opened before the provider had named its session; this event names it.
+            made = tuple(name for name in made if name != _SESSION)
+        if fields.pop("block_made", False):
+            made = ("blockId", *made)
+        return ("phase", *made) if phase else made
 
     def delta(
         self, part: Part, stream: Stream, text: str, index: int | UnsetType = UNSET, **how: Any
