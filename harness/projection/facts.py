@@ -65,6 +65,29 @@ def native_calls(args: Any) -> Iterable[str]:
                     yield value
 
 
+def caller(data: dict[str, Any], raw: Raw | UnsetType) -> str:
+    """Return the native id of the tool call that something happens in, or nothing.
+
+    In an item's `data` it is `parentToolUseId` (DECISIONS.md 26). Not every event of an item has
+    its data, so the frame is asked as well.
+    """
+    named = data.get("parentToolUseId") or _in_frame(raw, "parent_tool_use_id")
+    return named if isinstance(named, str) else ""
+
+
+def starter(raw: Raw | UnsetType) -> str:
+    """Return the native id of the tool call that started a task, or nothing.
+
+    `task.started` has no field of it; the frame of Claude's has.
+    """
+    named = _in_frame(raw, "tool_use_id")
+    return named if isinstance(named, str) else ""
+
+
+def _in_frame(raw: Raw | UnsetType, name: str) -> Any:
+    return raw.payload.get(name) if raw is not UNSET and isinstance(raw.payload, dict) else None
+
+
 def is_todo(raw: Raw | UnsetType, tool: str) -> bool:
     """Say whether a plan is the agent's todo list: its frame, or the tool that tells it, says so.
 

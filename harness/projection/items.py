@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from harness.canonical.events import EventBase
 from harness.canonical.names import CanonicalItemType, ContentStreamKind
 from harness.projection.chat_event import ChatKind, Diff, Task
-from harness.projection.facts import file_diffs, is_todo, unified_files
+from harness.projection.facts import caller, file_diffs, is_todo, unified_files
 from harness.projection.parts import Part, Place
 from harness.projection.places import Places, plain
 
@@ -78,8 +78,8 @@ class Items(Places):
         self.calls: dict[str, Part] = {}
         """The tool parts by the provider's id of the call, the latest where it is used again."""
         self._messages: dict[tuple[str, str, str], str] = {}
-        self._told_by: tuple[Any, str] = (UNSET, "")
-        """The frame that last told of a tool, and the tool's name."""
+        self._told_by = ("", "")
+        """When an item was last told of, and its name where it is a tool."""
 
     @staticmethod
     def _item_key(event: EventBase, what: str) -> tuple[str, ...]:
@@ -115,10 +115,7 @@ class Items(Places):
             first = fields if phase == "started" else {"itemType": payload.itemType}
             made = phase != "started"
             part = self._open_item(event, payload.itemType, data, made=made, fields=first)
-        if part.kind == "tool":
-            tool = data.get("tool")
-            name = tool if isinstance(tool, str) else payload.title
-            self._told_by = (event.raw, "" if name is UNSET else name)
+        self._told_by = (event.createdAt, _name(payload, data) if part.kind == "tool" else "")
         if not (fresh and phase == "started") and phase != "completed":
             # Told whether or not anything is new: each canonical event shows.
             self.board.emit(part, "updated", **fields)
@@ -145,8 +142,8 @@ class Items(Places):
             place.made.discard("partId")
         place.restored = data.get("replay") is True
         above = self.holder(event)
-        caller = data.get("parentToolUseId")
-        if isinstance(caller, str) and (call := self.calls.get(caller)) and call.open:
+        call = self.calls.get(caller(data, event.raw))
+        if call is not None and call.open:
             above = call
             place.linked = True
         if type_ != "user_message" and kind != "status" and event.turnId is not UNSET:
@@ -228,12 +225,14 @@ class Items(Places):
         elif type_ == "collab_agent_tool_call":
             natives = data.get("receiverThreadIds")
             listed = [n for n in natives if isinstance(n, str)] if isinstance(natives, list) else []
-            task = Task(
-                description=event.payload.title,
-                status=UNSET if event.payload.status is UNSET else event.payload.status,
-                childProviderIds=listed or UNSET,
-            )
-            self._said(part, "task", task, task=task)
+            if listed:
+                # A call that names no child has a task of its own where the agent tells of one.
+                task = Task(
+                    description=event.payload.title,
+                    status=event.payload.status,
+                    childProviderIds=listed,
+                )
+                self._said(part, "task", task, task=task)
 
     def _said(self, part: Part, kind: ChatKind, what: Any, **fields: Any) -> None:
         sub = part.subs.get(kind)
@@ -268,8 +267,9 @@ class Items(Places):
         return self.board.start(key, kind or "status", holder, place, role=role, made=True)
 
     def _plan(self, event: EventBase) -> None:
-        raw, tool = self._told_by
-        todo = is_todo(event.raw, tool if raw is not UNSET and raw == event.raw else "")
+        # A tool that writes a list is told of at the same moment, just before the list.
+        when, tool = self._told_by
+        todo = is_todo(event.raw, tool if when == event.createdAt else "")
         kind: ChatKind = "todo" if todo else "plan"
         self._subject(event, kind, kind, self.holder(event), data=plain(event))
 
@@ -289,6 +289,14 @@ class Items(Places):
             self.board.emit(part, "updated", data=plain(event))
         else:
             self._single(event, "tool", self.holder(event), data=plain(event))
+
+
+def _name(payload: Any, data: dict[str, Any]) -> str:
+    """Return a tool's name, else what its item is called."""
+    tool = data.get("tool")
+    if isinstance(tool, str):
+        return tool
+    return payload.title if isinstance(payload.title, str) else ""
 
 
 def _texts_of(type_: CanonicalItemType, kind: ChatKind) -> tuple[_Whole, ...]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, to_builtins
 
 from harness.canonical.events import EventBase
 from harness.projection.chat_event import ChatKind
@@ -150,9 +150,10 @@ class Places:
 def plain(event: EventBase) -> dict[str, Any]:
     """Return an event's payload as data, with the event's type: status has no shape of its own."""
     payload = event.payload
-    data = {"event": event.type}
+    data: dict[str, Any] = {"event": event.type}
     for name, wire in zip(payload.__struct_fields__, payload.__struct_encode_fields__, strict=True):
         value = getattr(payload, name)
         if value is not UNSET:
-            data[wire] = value
+            steps = isinstance(value, list) and value and isinstance(value[0], Struct)
+            data[wire] = to_builtins(value) if steps else value
     return data

@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from harness.canonical.events import EventBase
 from harness.projection.chat_event import ChatEvent, Task
-from harness.projection.facts import modes
+from harness.projection.facts import modes, starter
 from harness.projection.parts import Part
 from harness.projection.places import plain
 from harness.projection.requests import Requests
@@ -79,9 +79,10 @@ class ChatProjection(Requests):
     def close(self) -> Iterable[ChatEvent]:
         """Return what the end of the events causes: every part that is open ends."""
         self.board.cause(None)
-        while self.board.open:
-            part = next(iter(self.board.open.values()))
-            self.board.end(part, made=True)
+        # Sessions alone have no parent: what is open is in one of them.
+        for part in list(self.board.open.values()):
+            if part.open:
+                self.board.end(part, made=True)
         return self.board.take()
 
     def _session_started(self, event: EventBase) -> None:
@@ -172,6 +173,13 @@ class ChatProjection(Requests):
         holder = self.session(event) if event.threadId is UNSET else self.thread(event)
         key = ("task", event.sessionId, event.payload.taskId)
         place = self.place(event)
+        place.turn = holder.place.turn
+        if place.turn is UNSET:
+            place.made.discard("turnId")
+        call = self.calls.get(starter(event.raw))
+        if call is not None:
+            # Linked by its id and not nested: the task may go on when the call has returned.
+            place.call = call.place.call
         return self.board.start(key, "task", holder, place, made=made, task=task)
 
     def _task_started(self, event: EventBase) -> None:

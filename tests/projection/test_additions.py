@@ -94,3 +94,18 @@ def test_a_child_thread_is_native_where_its_link_is() -> None:
 
 def test_no_events_show_nothing() -> None:
     assert all(each.count == 0 for each in additions([]).values())
+
+
+def test_a_call_names_the_children_that_it_starts() -> None:
+    data = {"receiverThreadIds": ["native-2"]}
+    item = pl.ItemLifecyclePayload("collab_agent_tool_call", "inProgress", "spawn", UNSET, data)
+    chats = project([ev.ItemStarted("e1", "codex", "s", "t", item, itemId="i1")])
+    (task,) = (chat for chat in chats if chat.kind == "task" and chat.phase == "started")
+    assert task.task == Task(
+        description="spawn", status="inProgress", childProviderIds=["native-2"]
+    )
+    assert task.toolCallId == "i1"
+    assert additions(chats)["Task child session fields"].partial == [task.sequence]
+    alone = pl.ItemLifecyclePayload("collab_agent_tool_call", "inProgress", "spawn")
+    quiet = project([ev.ItemStarted("e1", "codex", "s", "t", alone, itemId="i1")])
+    assert {chat.kind for chat in quiet} == {"status", "tool"}

@@ -63,6 +63,8 @@ def _payload(kind: type) -> st.SearchStrategy[Any]:
             strategy = values
         elif "Count" in str(field.type) or field.name.endswith("Index"):
             strategy = st.integers(0, 2)
+        elif field.name in {"elapsedSeconds", "totalCostUsd"}:
+            strategy = st.floats(0, 9)
         elif field.name in {"config", "metadata", "modelUsage"}:
             strategy = st.dictionaries(
                 st.sampled_from(("modes", "sandbox", "parentThreadId")),
@@ -92,8 +94,17 @@ def _event(kind: type[EventBase]) -> st.SearchStrategy[EventBase]:
                          "providerItemId", "providerRequestId")
         },
     )  # fmt: skip
+    frame = st.fixed_dictionaries(
+        {},
+        optional={
+            "tool_use_id": st.sampled_from(IDENTITIES) | values,
+            "parent_tool_use_id": st.sampled_from(IDENTITIES) | values,
+            "type": words | values,
+            "item": values,
+        },
+    )
     raw = st.fixed_dictionaries(
-        {"source": st.just("acp.notification"), "payload": values},
+        {"source": st.just("acp.notification"), "payload": frame | values},
         optional={"messageType": st.sampled_from(("synthesized", "todo"))},
     )
     payload = _payload(kind.__annotations__["payload"])

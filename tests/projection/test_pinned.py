@@ -70,3 +70,24 @@ def test_what_belongs_to_a_tool_call_carries_its_id() -> None:
 
 def test_no_pinned_file_is_left_over() -> None:
     assert sorted(PINNED.iterdir()) == sorted(pinned(cassette) for cassette in CASSETTES)
+
+
+def test_a_sub_agent_is_within_its_call_and_its_task_outlives_it() -> None:
+    chats = project(events("claude-sdk/claude-code-2.1.332/subagent"))
+    (call,) = (c for c in chats if c.kind == "tool" and c.phase == "started")
+    (prompt,) = (c for c in chats if c.parentId == call.partId and c.phase == "started")
+    assert (prompt.kind, prompt.role) == ("text", "user")
+    assert "parentId" not in prompt.synthesized
+    (task, *told) = (c for c in chats if c.kind == "task")
+    assert task.toolCallId == call.toolCallId
+    assert task.parentId != call.partId
+    assert [c.phase for c in told] == ["updated", "completed"]
+
+
+def test_a_todo_list_is_none_of_the_plans() -> None:
+    def kinds(cassette: str) -> set[str]:
+        return {str(c.kind) for c in project(events(cassette)) if c.kind in {"plan", "todo"}}
+
+    assert kinds("claude-sdk/claude-code-2.1.332/plan") == {"todo"}
+    assert kinds("cursor-acp/cursor-2026.08.11/cursor-plan") == {"plan", "todo"}
+    assert kinds("cursor-acp/cursor-2026.08.11/cursor-plan-refused") == {"plan"}

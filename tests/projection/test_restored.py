@@ -15,6 +15,7 @@ from harness.projection import ChatEvent
 from harness.projection.accumulator import Accumulator
 from harness.surfaces.ledger import SYNTHESIZED
 from tests.projection.corpus import IDS, events, project
+from tests.surfaces.acp import wire
 
 CONVERSATION = frozenset({"text", "thinking", "tool", "terminal", "diff"})
 STREAMED = ("content.delta", "item.started", "item.updated")
@@ -138,3 +139,36 @@ def test_an_earlier_snapshot_erases_nothing_but_one_that_replaces_does() -> None
     assert text({"text": "ab"}) == "abc"
     assert text({"text": "ab", "replaces": True}) == "ab"
     assert text({"text": "abcd"}) == "abcd"
+
+
+def test_what_an_agent_of_acp_loads_is_what_it_told_live() -> None:
+    """Both in one conversation: two chunks live, then `session/load`, which replays them."""
+    thought = wire.said("Hm.", "agent_thought_chunk")
+    call = {"title": "ls", "kind": "execute", "toolCallId": "c1", "status": "completed"}
+    replies = [thought, wire.told("tool_call", **call), wire.said("It "), wire.said("is.")]
+    canonical = wire.normalize(
+        [
+            wire.sent("session/new", {"cwd": "/w", "mcpServers": []}, 1),
+            wire.answered(1, {"sessionId": "s1"}),
+            wire.prompt(2),
+            *replies,
+            wire.answered(2, {"stopReason": "end_turn"}),
+            wire.sent("session/load", {"sessionId": "s1", "cwd": "/w", "mcpServers": []}, 3),
+            wire.said("What is it?", "user_message_chunk"),
+            thought,
+            wire.told("tool_call", **{**call, "toolCallId": "c9"}),
+            wire.said("It is."),
+            wire.answered(3, {}),
+        ]
+    )
+    parts = accumulate(project(canonical)).parts.values()
+    told = [p for p in parts if p.kind in {"text", "thinking", "tool"} and p.role != "user"]
+    live = [(p.kind, p.title, p.status, p.phase, p.text) for p in told if not p.restored]
+    assert live == [
+        ("thinking", UNSET, "completed", "completed", "Hm."),
+        ("tool", "ls", "completed", "completed", ""),
+        ("text", UNSET, "completed", "completed", "It is."),
+    ]
+    assert [(p.kind, p.title, p.status, p.phase, p.text) for p in told if p.restored] == live
+    (prompt,) = (p for p in parts if p.role == "user")
+    assert (prompt.restored, prompt.text, prompt.turnId) == (True, "What is it?", UNSET)
