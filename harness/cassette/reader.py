@@ -38,7 +38,8 @@ class CassetteReader:
     """An open cassette: `header` at once, frames by iterating, `footer` after the last frame.
 
     `truncated` says, once the frames are read, that there is no footer: the recorder was
-    killed. `tail` is then the start of the line that was being written, if any.
+    killed. `tail` is then the start of the line that was being written, if any. `size` is the
+    file's, in bytes, when it was opened.
 
     Raises CassetteError, with the line, for a file that is not a cassette, for a format
     version that is not known, for frames out of order, and for a footer that does not fit.
@@ -52,8 +53,10 @@ class CassetteReader:
         self._hash = hashlib.sha256()
         try:
             # A pipe or a device would be waited for, and a folder is none.
-            if not stat.S_ISREG(self.path.stat().st_mode):
+            status = self.path.stat()
+            if not stat.S_ISREG(status.st_mode):
                 raise CassetteError(path, 0, "not a regular file", "see `harness list cassettes`")
+            self.size = status.st_size
             self._file: BinaryIO = self.path.open("rb")
         except OSError as error:
             raise CassetteError(

@@ -137,13 +137,14 @@ def _judge(  # noqa: PLR0913, PLR0917 - the parts of one verdict
         judge = Judge(subject, cassette, name, rules(header))
         result.checks = [law.result for law in judge.laws]
         pinned = _pinned(target, corpus, name) if pins is None else None
+        compared = pinned is not None and pinned.is_file()
         if pins is not None:
             judge.pin(pins)
         try:
-            if pinned is not None and pinned.is_file():
+            if compared and pinned is not None:
                 judge.compare(pinned)
             # A cassette that is small is read once for all runs.
-            small = target.path.stat().st_size <= SMALL
+            small = cassette.size <= SMALL
             frames = list(cassette) if small else cassette
             judge.run(frames)
             judge.finish(truncated=cassette.truncated)
@@ -166,7 +167,7 @@ def _judge(  # noqa: PLR0913, PLR0917 - the parts of one verdict
             "recorder was killed"
         )
         result.hint = "record it again with `harness record`"
-    elif pins is None and pinned is not None and not pinned.is_file():
+    elif pinned is not None and not compared:
         result.problem = f"{pinned}: there is no expected output for this cassette"
         result.hint = "`harness accept` pins its output, once it is right"
     if result.problem and not failed:

@@ -19,6 +19,9 @@ from harness.canonical.names import ProviderKind, RawSource
 from harness.canonical.payloads import Id
 from harness.subject import Junk
 
+BATCH: Final = 256
+"""How many events are encoded, validated and compared at a time."""
+
 KNOWN: Final = 4096
 """How many ids a renamer remembers where it can do without: memory does not grow with them."""
 
@@ -103,7 +106,6 @@ class Names(dict[Any, Any]):
     """
 
     def __init__(self, prefix: str, on_new: Callable[[str], None] | None = None) -> None:
-        super().__init__()
         self[UNSET] = UNSET
         self.prefix = prefix + "-"
         self.last = 0
@@ -141,8 +143,15 @@ class Names(dict[Any, Any]):
 
 
 _DELTA = LINE_CLASSES[ev.ContentDelta]
-_WITH_TASK = (ev.TaskStarted, ev.TaskProgress, ev.TaskCompleted)
-_WITH_HOOK = (ev.HookStarted, ev.HookProgress, ev.HookCompleted)
+_IN_PAYLOAD: Final = {
+    ev.TaskStarted: "taskId",
+    ev.TaskProgress: "taskId",
+    ev.TaskCompleted: "taskId",
+    ev.HookStarted: "hookId",
+    ev.HookProgress: "hookId",
+    ev.HookCompleted: "hookId",
+}
+"""The ids that stand in a payload, by event type."""
 
 
 class Renamer:
@@ -168,11 +177,9 @@ class Renamer:
         self.count = count = self.count + 1
         payload = event.payload
         kind = type(event)
-        if kind is not ev.ContentDelta:
-            if kind in _WITH_TASK:
-                payload = _with(payload, "taskId", self.tasks)
-            elif kind in _WITH_HOOK:
-                payload = _with(payload, "hookId", self.hooks)
+        if kind in _IN_PAYLOAD:
+            field = _IN_PAYLOAD[kind]
+            payload = _with(payload, field, self.tasks if field == "taskId" else self.hooks)
         line: Line = LINE_CLASSES[kind](
             f"evt-{count}",
             event.provider,

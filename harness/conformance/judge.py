@@ -12,11 +12,20 @@ from typing import Any, BinaryIO, Final
 
 from msgspec import UNSET, Struct
 
-from harness.canonical import EVENT_CLASSES, EventBase, decode_event, encode_event
+from harness.canonical import EventBase, decode_event, encode_event
 from harness.canonical.events import ContentDelta
 from harness.cassette import CassetteReader, Frame
 from harness.conformance.expected import Expected
-from harness.conformance.form import MALFORMED, Cause, JunkLine, Line, Renamer, encoder
+from harness.conformance.form import (
+    BATCH,
+    LINE_CLASSES,
+    MALFORMED,
+    Cause,
+    JunkLine,
+    Line,
+    Renamer,
+    encoder,
+)
 from harness.conformance.law import Handler, Law, Place, show
 from harness.conformance.laws.frames import Accounted, ClockLaw, RawLaw, Window
 from harness.conformance.laws.ids import EventIds, Ids
@@ -27,9 +36,6 @@ from harness.conformance.laws.text import Text
 from harness.conformance.laws.turns import Requests, Turns
 from harness.subject import RAISED, Junk, Subject, coerce, listed, told
 from harness.surfaces.base import Kinds
-
-BATCH: Final = 256
-"""How many events are encoded, validated and compared at a time."""
 
 
 class Rules(Struct, frozen=True):
@@ -114,7 +120,7 @@ class Judge:
             self._clock,
             self._prefix,
         ]
-        self._handlers = _dispatch(self.laws)
+        self._handlers = _Handlers(self.laws)
         self._delta: ContentDelta | None = None
         self._again = tuple(h for h in (law.again() for law in self.laws) if h is not None)
         self._renamer = Renamer(self._ids.new)
@@ -222,8 +228,8 @@ class Judge:
         for event in events:
             place.event = renamer.count + 1
             place.of = event
-            called = handlers.get(type(event))
-            if called is None:
+            called = handlers[type(event)]
+            if not called:
                 # Foreign, or nothing that is an event.
                 event = coerce(event)  # noqa: PLW2901 - it is the same event
                 if isinstance(event, Junk):
@@ -349,13 +355,22 @@ class Judge:
             self.record.keep(chunk)
 
 
-def _dispatch(laws: Iterable[Law]) -> dict[type[EventBase], tuple[Handler, ...]]:
-    """Event type to the handlers that it concerns, in the order of the laws."""
-    found: dict[type[EventBase], list[Handler]] = {k: [] for k in EVENT_CLASSES.values()}
-    for law in laws:
-        for kind, handle in law.handlers().items():
-            found[kind].append(handle)
-    return {kind: tuple(handlers) for kind, handlers in found.items()}
+class _Handlers(dict[type, tuple[Handler, ...]]):
+    """Event type to the handlers that it concerns, in the order of the laws; none for no event.
+
+    Found when first asked for: a conversation has but few of the types.
+    """
+
+    def __init__(self, laws: Iterable[Law]) -> None:
+        pairs = [(law.handlers(), law.others()) for law in laws]
+        self._laws = [(own, other) for own, other in pairs if own or other]
+
+    def __missing__(self, kind: type) -> tuple[Handler, ...]:
+        if kind not in LINE_CLASSES:
+            return ()
+        handlers = [own.get(kind, other) for own, other in self._laws]
+        self[kind] = found = tuple(h for h in handlers if h is not None)
+        return found
 
 
 def _malformed(event: EventBase, error: BaseException) -> Junk:

@@ -66,6 +66,10 @@ class Law:
         """Return what is to be called for each event of a type, given the event."""
         return {}
 
+    def others(self) -> Handler | None:
+        """Return what is to be called for the events of the types that `handlers` leaves out."""
+        return None
+
     def again(self) -> Handler | None:
         """Return what is to be called for a `content.delta` that is like the event before it.
 
