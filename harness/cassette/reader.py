@@ -15,6 +15,7 @@ from harness.cassette.errors import CassetteError
 from harness.cassette.format import FORMAT_VERSION, Footer, Frame, Header
 
 _BLOCK = 1 << 18
+_BUT_ONE = 2  # of the three fields for a frame's content, how many are absent
 _FOOTER_START = b'{"frames":'
 _LATEST = datetime(9999, 12, 31, tzinfo=UTC)
 _RE_RECORD = "record it again with `harness record`"
@@ -79,9 +80,7 @@ class CassetteReader:
             at = frame.at
             if at > self._at_most:
                 raise self._error(seq + 1, f"`at` is {at}, and no time has a year of five digits")
-            if (frame.data is not UNSET) + (frame.text is not UNSET) + (
-                frame.b64 is not UNSET
-            ) != 1:
+            if (frame.data is UNSET) + (frame.text is UNSET) + (frame.b64 is UNSET) != _BUT_ONE:
                 raise self._error(seq + 1, "a frame has exactly one of data, text and b64")
             yield frame
         if self.footer is None:

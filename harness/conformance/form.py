@@ -6,8 +6,8 @@ It is the event with its ids renamed by first appearance (`evt-1`, `ses-1`, `thr
 with object keys sorted, so that the order in which a normalizer built an object says nothing.
 """
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import Any, Final, Union, get_type_hints
 
 import msgspec
@@ -61,8 +61,7 @@ class JunkLine(Struct, frozen=True, gc=False):
     problem: str
 
 
-def _line_class(tag: str, event: type[EventBase]) -> Any:
-    payload = get_type_hints(event)["payload"]
+def _line_class(tag: str, event: type[EventBase], payload: Any) -> Any:
     return msgspec.defstruct(
         f"{event.__name__}Line",
         [("payload", payload)],
@@ -77,8 +76,38 @@ def _line_class(tag: str, event: type[EventBase]) -> Any:
     )
 
 
+def _payloads() -> Iterator[tuple[str, type[EventBase], Any]]:
+    """Each event's type, struct and payload struct."""
+    for tag, event in EVENT_CLASSES.items():
+        yield tag, event, get_type_hints(event)["payload"]
+
+
+def _unread(payload: Any) -> Any:
+    """A struct as strict as a payload's, which leaves alone the values that may be any JSON."""
+    fields = msgspec.structs.fields(payload)
+    kinds = {f.name: _UNREAD.get(f.type, f.type) for f in fields}
+    if all(kinds[f.name] is f.type for f in fields):
+        return payload
+    return msgspec.defstruct(
+        payload.__name__,
+        [
+            (f.name, kinds[f.name], UNSET if f.default is UNSET else msgspec.NODEFAULT)
+            for f in fields
+        ],
+        rename={f.name: f.encode_name for f in fields},
+        forbid_unknown_fields=True,
+        gc=False,
+    )
+
+
+_UNREAD: Final[dict[Any, Any]] = {
+    Any: msgspec.Raw | UnsetType,
+    dict[str, Any]: dict[str, msgspec.Raw],
+    dict[str, Any] | UnsetType: dict[str, msgspec.Raw] | UnsetType,
+}
+
 LINE_CLASSES: dict[type[EventBase], Any] = {
-    event: _line_class(tag, event) for tag, event in EVENT_CLASSES.items()
+    event: _line_class(tag, event, _unread(payload)) for tag, event, payload in _payloads()
 }
 """Event struct to the struct of its canonical form."""
 
@@ -86,7 +115,14 @@ encoder = msgspec.json.Encoder(order="deterministic")
 decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(
     Union[tuple(LINE_CLASSES.values())]  # noqa: UP007 - the union of a computed tuple
 )
-"""Strict: a line that it takes is valid after EVENTS.md."""
+"""Strict: a line that it takes is valid after EVENTS.md. Values of any JSON stay bytes."""
+
+
+@cache
+def _reader() -> msgspec.json.Decoder[Line]:
+    """As `decoder`, with all values read. Made when it is needed: seldom, and it takes time."""
+    classes = tuple(_line_class(*each) for each in _payloads())
+    return msgspec.json.Decoder(Union[classes])  # noqa: UP007 - as above
 
 
 def settle(line: bytes) -> bytes:
@@ -94,7 +130,7 @@ def settle(line: bytes) -> bytes:
 
     Raises msgspec.MsgspecError, with the path, for a line that is not valid.
     """
-    return encoder.encode(decoder.decode(line))
+    return encoder.encode(_reader().decode(line))
 
 
 class Names(dict[Any, Any]):
