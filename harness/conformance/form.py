@@ -7,7 +7,7 @@ with object keys sorted, so that the order in which a normalizer built an object
 """
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import cache
 from typing import Any, Final, Union, get_type_hints
 
 import msgspec
@@ -133,26 +133,33 @@ def settle(line: bytes) -> bytes:
     return encoder.encode(_reader().decode(line))
 
 
+OnNew = Callable[[str, str], None]
+"""Called with a field and the id in it."""
+
+
 class Names(dict[Any, Any]):
     """Ids of one family to their canonical names, by first appearance: `itm-1`, `itm-2`.
 
     While the ids are these names already, as those of the reference normalizers are, the
-    number of the last one is all that has to be kept. `on_new(id)` is called for an id that is
-    met for the first time (and may be called again for one long forgotten).
+    number of the last one is all that has to be kept. `on_new(field, id)` is called for an id
+    that is met for the first time (and may be called again for one long forgotten).
     """
 
-    def __init__(self, prefix: str, on_new: Callable[[str], None] | None = None) -> None:
+    __slots__ = ("_field", "_on_new", "_own", "last", "prefix")
+
+    def __init__(self, prefix: str, on_new: OnNew | None = None, field: str = "") -> None:
         self[UNSET] = UNSET
-        self.prefix = prefix + "-"
+        self.prefix = prefix
         self.last = 0
         self._own = 0
         self._on_new = on_new
+        self._field = field
 
     def __missing__(self, id_: Any) -> Any:
         if not isinstance(id_, str):
             raise TypeError(f"an id is text, not {type(id_).__name__}")
         if self._on_new is not None:
-            self._on_new(id_)
+            self._on_new(self._field, id_)
         if id_ == f"{self.prefix}{self.last + 1}" and self._own == self.last:
             if len(self) > KNOWN:
                 self.clear()
@@ -180,33 +187,29 @@ class Names(dict[Any, Any]):
 
 _DELTA = LINE_CLASSES[ev.ContentDelta]
 _IN_PAYLOAD: Final = {
-    ev.TaskStarted: "taskId",
-    ev.TaskProgress: "taskId",
-    ev.TaskCompleted: "taskId",
-    ev.HookStarted: "hookId",
-    ev.HookProgress: "hookId",
-    ev.HookCompleted: "hookId",
+    ev.TaskStarted: ("taskId", "tsk-"),
+    ev.TaskProgress: ("taskId", "tsk-"),
+    ev.TaskCompleted: ("taskId", "tsk-"),
+    ev.HookStarted: ("hookId", "hok-"),
+    ev.HookProgress: ("hookId", "hok-"),
+    ev.HookCompleted: ("hookId", "hok-"),
 }
-"""The ids that stand in a payload, by event type."""
+"""The ids that stand in a payload, and the names that they are given, by event type."""
 
 
 class Renamer:
     """Makes the canonical form of the events of one run, in order."""
 
-    def __init__(self, on_new: Callable[[str, str], None] | None = None) -> None:
-        def names(prefix: str, field: str) -> Names:
-            return Names(prefix, partial(on_new, field) if on_new else None)
-
+    def __init__(self, on_new: OnNew | None = None) -> None:
         self.count = 0
         self._before: Line
-        self.sessions = names("ses", "sessionId")
-        self.threads = names("thr", "threadId")
-        self.turns = names("trn", "turnId")
-        self.items = names("itm", "itemId")
-        self.requests = names("req", "requestId")
-        self.tasks = names("tsk", "payload.taskId")
-        # EVENTS.md 1.5: a hookId is a string, not a branded id; it may be the provider's.
-        self.hooks = Names("hok")
+        self._on_new = on_new
+        self._sessions = Names("ses-", on_new, "sessionId")
+        self._threads = Names("thr-", on_new, "threadId")
+        self._turns = Names("trn-", on_new, "turnId")
+        self._items = Names("itm-", on_new, "itemId")
+        self._requests = Names("req-", on_new, "requestId")
+        self._in_payload: dict[str, Names] = {}
 
     def line(self, event: EventBase, cause: Any) -> Line:
         """Return the event's canonical form; `cause` is its `Cause`, or UNSET."""
@@ -214,18 +217,17 @@ class Renamer:
         payload = event.payload
         kind = type(event)
         if kind in _IN_PAYLOAD:
-            field = _IN_PAYLOAD[kind]
-            payload = _with(payload, field, self.tasks if field == "taskId" else self.hooks)
+            payload = self._named(payload, *_IN_PAYLOAD[kind])
         line: Line = LINE_CLASSES[kind](
             f"evt-{count}",
             event.provider,
-            self.sessions[event.sessionId],
+            self._sessions[event.sessionId],
             payload,
             cause,
-            self.threads[event.threadId],
-            self.turns[event.turnId],
-            self.items[event.itemId],
-            self.requests[event.requestId],
+            self._threads[event.threadId],
+            self._turns[event.turnId],
+            self._items[event.itemId],
+            self._requests[event.requestId],
             event.providerRefs,
         )
         self._before = line
@@ -254,11 +256,15 @@ class Renamer:
         self.count += 1
         return JunkLine(junk.type, junk.problem)
 
-
-def _with(payload: Any, field: str, names: Names) -> Any:
-    old = getattr(payload, field, None)
-    # A payload of the wrong class, or an id that is no text, is the `schema` law's finding.
-    if not isinstance(old, str):
-        return payload
-    new = names[old]
-    return payload if new == old else msgspec.structs.replace(payload, **{field: new})
+    def _named(self, payload: Any, field: str, prefix: str) -> Any:
+        old = getattr(payload, field, None)
+        # A payload of the wrong class, or an id that is no text, is the `schema` law's finding.
+        if not isinstance(old, str):
+            return payload
+        names = self._in_payload.get(field)
+        if names is None:
+            # EVENTS.md 1.5: a hookId is a string, not a branded id; it may be the provider's.
+            on_new = self._on_new if field == "taskId" else None
+            names = self._in_payload[field] = Names(prefix, on_new, f"payload.{field}")
+        new = names[old]
+        return payload if new == old else msgspec.structs.replace(payload, **{field: new})

@@ -28,12 +28,12 @@ def naive(ids: list[str]) -> list[str]:
 
 @given(st.lists(_IDS, max_size=40))
 def test_names_are_by_first_appearance(ids: list[str]) -> None:
-    names = Names("itm")
+    names = Names("itm-")
     assert [names[i] for i in ids] == naive(ids)
 
 
 def test_names_that_are_canonical_already_take_no_memory() -> None:
-    names = Names("itm")
+    names = Names("itm-")
     for n in range(1, 3 * KNOWN):
         assert names[f"itm-{n}"] == f"itm-{n}"
         assert len(names) <= KNOWN + 1
@@ -47,7 +47,7 @@ def test_names_that_are_canonical_already_take_no_memory() -> None:
 @pytest.mark.parametrize("id_", [1, None, b"itm-1", 1.5])
 def test_an_id_is_text(id_: Any) -> None:
     with pytest.raises(TypeError):
-        Names("itm")[id_]
+        Names("itm-")[id_]
 
 
 _EVENT_IDS = st.one_of(
