@@ -47,7 +47,7 @@ class CassetteReader:
     """
 
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
+        self.path = path if isinstance(path, Path) else Path(path)
         self.footer: Footer | None = None
         self.truncated = False
         self.tail = b""

@@ -159,25 +159,27 @@ class Judge:
         feed = session.feed
         name_of, ignored, place = self._kinds.of, self._ignored, self.place
         remember, iso, record = self._window.frames.append, self._clock.clock.iso, self.record
+        renamer = self._renamer
         for frame in frames:
             seq, at, content = frame.seq, frame.at, frame.data
             if content is UNSET:
                 content = frame.content
             kind = name_of(frame)
-            place.frame, place.kind, place.event, place.of = seq, kind, 0, None
+            place.frame, place.kind = seq, kind
             remember((seq, at, content))
             try:
                 events = feed(frame)
                 if type(events) is not list:
                     events = listed(events)
             except RAISED as error:
+                place.event, place.of = 0, None
                 self._stop(f"feed(frame {seq})", error)
                 return
             named = self._take(events, seq, at, content, iso(at)) if events else False
             if not named and kind not in ignored:
                 self._accounted.unnamed(seq, kind)
             if record.open:
-                record.frame(kind, self._renamer.count)
+                record.frame(kind, renamer.count)
             self.frames = seq
         place.event, place.of = 0, None
         try:
@@ -212,7 +214,8 @@ class Judge:
                 law.not_judged(why)
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close what is open, and let go of the frames."""
+        self._window.frames.clear()
         if self._expected is not None:
             self._expected.close()
 

@@ -45,7 +45,7 @@ class Ids(Law):
         self._native = Recent()
         self._minted = Recent()
         self._refs: Any = UNSET
-        self._frame_ids: _FrameIds | None = None
+        self._frame_ids: FrameIds | None = None
 
     def new(self, field: str, id_: str) -> None:
         """Judge a canonical id that is met for the first time, before its event's refs."""
@@ -63,7 +63,7 @@ class Ids(Law):
         """Whether an id is one of the native ids of the frame being fed."""
         ids = self._frame_ids
         if ids is None or ids.content is not self.frame:
-            ids = self._frame_ids = _FrameIds(self.frame)
+            ids = self._frame_ids = FrameIds(self.frame)
         return id_ in ids
 
     def refs(self, refs: ProviderRefs) -> None:
@@ -90,7 +90,7 @@ class Ids(Law):
             self._native.add(value)
 
 
-class _FrameIds:
+class FrameIds:
     """The native ids of one frame.
 
     Most minted ids stand nowhere in it: to search its text is cheaper than to walk it. Where

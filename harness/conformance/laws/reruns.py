@@ -43,8 +43,7 @@ class Record:
         """Take note of a frame's kind, and of how many events there were after it."""
         self.kinds.append(kind)
         self.counts.append(events)
-        if len(self.counts) >= RERUN:
-            self.open = False
+        self.open = len(self.counts) < RERUN
 
     def keep(self, chunk: bytes) -> None:
         """Keep the next lines, as long as there is room."""
@@ -114,11 +113,10 @@ def rerun(
 ) -> None:
     """Feed the first `upto` frames again, then the end, and compare. Raises CassetteError."""
     run = _Run(law, session, record)
-    if not run.feed(islice(frames, upto)):
-        return
-    law.place.event, law.place.of = 0, None
-    if run.flush():
-        law.at_the_end(run)
+    if run.feed(islice(frames, upto)):
+        law.place.event, law.place.of = 0, None
+        if run.flush():
+            law.at_the_end(run)
 
 
 class _Run:
@@ -239,8 +237,7 @@ class _Run:
         if room < len(chunk) and not record.keeps:
             # More was given than is kept: the rest is not compared.
             chunk = chunk[:room]
-        due = record.bytes[self._at : self._at + len(chunk)]
-        if due == chunk:
+        if record.bytes.startswith(chunk, self._at):
             self._at += len(chunk)
             self._done += len(lines)
             return True
