@@ -243,7 +243,6 @@ def write_expected(
     (target,) = targets
     with open_cassette(target.path) as cassette:
         path = expected / f"{cassette.header.id}.jsonl"
-    pending = path.with_name(path.name + PENDING_SUFFIX)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Without a name while it is judged, so that a kill leaves nothing of it; only the copy
@@ -252,18 +251,28 @@ def write_expected(
             result = check_one(target, corpus, subject or Reference(), rules, pins)
             _refuse(result)
             pins.seek(0)
+            _put(pins, path)
+    except OSError as error:
+        message = f"could not pin {path}: {error.strerror}; nothing was changed"
+        raise PinError(message, UNUSABLE) from error
+    return path
+
+
+def _put(pins: BinaryIO, path: Path) -> None:
+    """Make a file of what was pinned, in one step, or nothing, also where a signal ends it."""
+    from harness.recording.terminable import unwinding  # noqa: PLC0415 - `check` needs none of it
+
+    pending = path.with_name(path.name + PENDING_SUFFIX)
+    with unwinding():
+        try:
             with pending.open("wb") as copy:
                 shutil.copyfileobj(pins, copy)
                 copy.flush()
                 os.fsync(copy.fileno())
-        pending.replace(path)
-    except OSError as error:
-        message = f"could not pin {path}: {error.strerror}; nothing was changed"
-        raise PinError(message, UNUSABLE) from error
-    finally:
-        with suppress(OSError):
-            pending.unlink(missing_ok=True)
-    return path
+            pending.replace(path)
+        finally:
+            with suppress(OSError):
+                pending.unlink(missing_ok=True)
 
 
 def _refuse(result: CassetteResult) -> None:
