@@ -12,13 +12,12 @@ from typing import Any, BinaryIO, Final
 
 from msgspec import UNSET, Struct
 
-from harness.canonical import EventBase, decode_event, encode_event
+from harness.canonical import EVENT_CLASSES, EventBase, decode_event, encode_event
 from harness.canonical.events import ContentDelta
 from harness.cassette import CassetteReader, Frame
 from harness.conformance.expected import Expected
 from harness.conformance.form import (
     BATCH,
-    LINE_CLASSES,
     MALFORMED,
     Cause,
     JunkLine,
@@ -81,6 +80,19 @@ LAWS: Final[tuple[type[Law], ...]] = (
 )
 """Every check, in the order of a report."""
 
+HANDLERS: Final[dict[type[EventBase], tuple[tuple[int, Handler], ...]]] = {
+    kind: tuple(
+        (number, handle)
+        for number, law in enumerate(LAWS)
+        if (handle := law.handlers.get(kind, law.others)) is not None
+    )
+    for kind in EVENT_CLASSES.values()
+}
+"""Event type to the handlers that it concerns, each with its law's number in `LAWS`."""
+
+AGAIN: Final = tuple((number, law.again) for number, law in enumerate(LAWS) if law.again)
+"""The handlers of a `content.delta` that is like the event before it."""
+
 
 class Judge:
     """Judges one run. `feed` every frame, then `finish`; the results are in `laws`."""
@@ -105,6 +117,7 @@ class Judge:
         self._runs = Runs(place)
         self._prefix = Prefix(place)
         items = Items(place)
+        # In the order of LAWS: HANDLERS and AGAIN have their numbers.
         self.laws: list[Law] = [
             self._runs,
             self._schema,
@@ -120,9 +133,7 @@ class Judge:
             self._clock,
             self._prefix,
         ]
-        self._handlers = _Handlers(self.laws)
         self._delta: ContentDelta | None = None
-        self._again = tuple(h for h in (law.again() for law in self.laws) if h is not None)
         self._renamer = Renamer(self._ids.new)
         self._own_ids = True
         self._lines: list[Line | JunkLine] = []
@@ -223,7 +234,7 @@ class Judge:
         self, events: Sequence[Any], seq: int, at: int, content: Any, created: str
     ) -> bool:
         """Judge the events of one frame; return whether one of them names it."""
-        place, renamer, handlers = self.place, self._renamer, self._handlers
+        place, renamer, laws = self.place, self._renamer, self.laws
         line_of, lines, places, clock = renamer.line, self._lines, self._places, self._clock
         self._ids.frame = content
         named = False
@@ -231,15 +242,15 @@ class Judge:
         for event in events:
             place.event = renamer.count + 1
             place.of = event
-            called = handlers[type(event)]
-            if not called:
+            called = HANDLERS.get(type(event))
+            if called is None:
                 # Foreign, or nothing that is an event.
                 event = coerce(event)  # noqa: PLW2901 - it is the same event
                 if isinstance(event, Junk):
                     named = True
                     self._junk(event)
                     continue
-                called = handlers[type(event)]
+                called = HANDLERS[type(event)]
             line = None
             try:
                 raw = event.raw
@@ -280,16 +291,16 @@ class Judge:
                     and event.providerRefs is before.providerRefs
                 ):
                     line = renamer.again(event, cause)
-                    for handle in self._again:
-                        handle(event)
+                    for number, handle in AGAIN:
+                        handle(laws[number], event)
                 else:
                     line = line_of(event, cause)
                     failures = place.failures
                     refs = event.providerRefs
                     if refs is not UNSET:
                         self._ids.refs(refs)
-                    for handle in called:
-                        handle(event)
+                    for number, handle in called:
+                        handle(laws[number], event)
                     fair = type(event) is ContentDelta and place.failures == failures
                     self._delta = event if fair else None
                 if not (self._own_ids and event.eventId == line.eventId):
@@ -356,24 +367,6 @@ class Judge:
             self._pins.write(chunk)
         if self.record.keeps:
             self.record.keep(chunk)
-
-
-class _Handlers(dict[type, tuple[Handler, ...]]):
-    """Event type to the handlers that it concerns, in the order of the laws; none for no event.
-
-    Found when first asked for: a conversation has but few of the types.
-    """
-
-    def __init__(self, laws: Iterable[Law]) -> None:
-        pairs = [(law.handlers(), law.others()) for law in laws]
-        self._laws = [(own, other) for own, other in pairs if own or other]
-
-    def __missing__(self, kind: type) -> tuple[Handler, ...]:
-        if kind not in LINE_CLASSES:
-            return ()
-        handlers = [own.get(kind, other) for own, other in self._laws]
-        self[kind] = found = tuple(h for h in handlers if h is not None)
-        return found
 
 
 def _malformed(event: EventBase, error: BaseException) -> Junk:
