@@ -169,6 +169,9 @@ def _print(events: Sequence[Given], of: Stage) -> int:
 def _subject(spec: str | None) -> Subject | None:
     if spec is None:
         return None
+    if not spec.strip():
+        # An empty shell variable, most likely: nothing was asked for.
+        raise out.UsageError("--normalizer is empty: write it as package.module:name")
     with redirect_stdout(Aside()):
         return load_subject(spec)
 

@@ -2,7 +2,7 @@
 
 import difflib
 import importlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
@@ -140,9 +140,13 @@ class Surface:
 
     def kinds(self) -> Kinds:
         """A namer of native kinds for one conversation."""
-        return cast("Kinds", self._module("kinds").Kinds())
+        return self._make_kinds()
 
-    @property
+    @cached_property
+    def _make_kinds(self) -> Callable[[], Kinds]:
+        return cast("Callable[[], Kinds]", self._module("kinds").Kinds)
+
+    @cached_property
     def normalizer(self) -> MakeNormalizer:
         """The reference normalizer."""
         return cast("MakeNormalizer", self._module("normalizer").Normalizer)
