@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
+import socket
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +20,7 @@ from harness.recording.errors import RecordError
 from harness.recording.isolation import Namespace
 from harness.surfaces.base import (
     Action,
+    Answer,
     CloseStdin,
     Done,
     Driver,
@@ -31,7 +33,13 @@ from harness.surfaces.base import (
     Unhandled,
 )
 
+if TYPE_CHECKING:
+    from harness.recording.server import Server
+
+T = TypeVar("T")
+
 _encode = msgspec.json.Encoder().encode
+_STREAM_ENDED = "the agent's stream of events ended"
 
 
 class Limits(Struct, frozen=True):
@@ -86,6 +94,7 @@ class Session:
         self._begun = time.monotonic()
         self._at = 0
         self._queue: asyncio.Queue[tuple[processes.Came, Any, int]] = asyncio.Queue(256)
+        self._server: Server | None = None
         self._sink = processes.Sink(self._put, limits.bytes)
         self._process: processes.Process | None = None
         self._exits_due = 0
@@ -130,7 +139,11 @@ class Session:
     async def frames(self) -> AsyncIterator[Frame]:
         """See `Wire.frames`. Raises RecordError where a limit is passed."""
         while self.goes_on:
-            yield await self._next()
+            frame = await self._next()
+            if frame is None:
+                await self._broken(_STREAM_ENDED)
+            else:
+                yield frame
 
     @property
     def goes_on(self) -> bool:
@@ -139,14 +152,41 @@ class Session:
 
     async def next(self, *, silence: bool) -> Frame | None:
         """Return the next frame; with `silence`, None once the agent has been silent."""
-        if not silence:
-            return await self._next()
+        return await self.coming(self.limits.quiet) if silence else await self._next()
+
+    async def coming(self, patience: float) -> Frame | None:
+        """See `Wire.coming`."""
         try:
-            async with asyncio.timeout(self.limits.quiet):
+            async with asyncio.timeout(patience):
                 item = await self._queue.get()
         except TimeoutError:
             return None
-        return self._take(*item)
+        frame = self._take(*item)
+        return await self._broken(_STREAM_ENDED) if frame is None else frame
+
+    def connect(self, url: str) -> None:
+        """See `Wire.connect`."""
+        from harness.recording.server import Server  # noqa: PLC0415 - start-up: httpx takes long
+
+        self._server = Server(
+            url,
+            self._namespace.tcp if self._namespace else socket.socket,
+            record=lambda way, value: self._record(self._now(), way, "http", "data", value),
+            put=lambda block: self._put("sse", block),
+            overflow=lambda: self._put("overflow", None),
+            spend=self._sink.spend,
+        )
+
+    async def request(self, method: str, path: str, body: Any = None) -> Answer:
+        """See `Wire.request`."""
+        answer = await self._unbroken(lambda server: server.request(method, path, body))
+        if self._sink.left < 0:
+            self._overflow()
+        return answer
+
+    async def listen(self, path: str) -> None:
+        """See `Wire.listen`."""
+        await self._unbroken(lambda server: server.listen(path))
 
     async def settle(self) -> None:
         """See `Wire.settle`."""
@@ -157,7 +197,8 @@ class Session:
                         item = await self._queue.get()
                     self._take(*item)
         await self.close_stdin()
-        for name in ("", "SIGTERM", "SIGKILL"):
+        # A server does not end with its stdin: no use in waiting for that.
+        for name in ("", "SIGTERM", "SIGKILL")[self._server is not None :]:
             if name and self._process is not None:
                 self._process.signal(name)
             with contextlib.suppress(TimeoutError):
@@ -185,21 +226,55 @@ class Session:
         """End the process and its group at once, whatever state all is in."""
         if self._process is not None:
             await self._process.kill()
+        if self._server is not None:
+            await self._server.close()
+
+    async def _unbroken(self, talk: Callable[["Server"], Awaitable[T]]) -> T:
+        from harness.recording.server import BrokenOffError  # noqa: PLC0415 - as in `connect`
+
+        if self._server is None:
+            raise RecordError(5, f"the agent has no server yet; awaited: {self.awaiting}")
+        try:
+            return await talk(self._server)
+        except BrokenOffError as error:
+            return await self._broken(str(error))
+
+    async def _broken(self, what: str) -> NoReturn:
+        """Record what the agent still says, and raise: there is nothing more to talk to."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.limits.grace):
+                while self._exits_due:
+                    await self._next()
+        how = "" if self._exits_due else f"; the agent ended ({_ended(self.end)})"
+        raise RecordError(5, f"{what}{how}; awaited: {self.awaiting}{self.said()}")
 
     async def _put(self, channel: processes.Came, what: Any) -> None:
+        if channel == "exit" and self._server is not None:
+            # What the process sent over its sockets came before its end.
+            await self._server.heard(self.limits.grace)
         await self._queue.put((channel, what, self._now()))
 
-    async def _next(self) -> Frame:
+    async def _next(self) -> Frame | None:
         return self._take(*await self._queue.get())
 
-    def _take(self, channel: processes.Came, what: Any, at: int) -> Frame:
-        """Record what came and return it as the agent sent it."""
+    def _overflow(self) -> NoReturn:
+        raise RecordError(
+            5,
+            f"the agent sent more than {self.limits.bytes:,} bytes or {self.limits.frames:,} "
+            f"lines; awaited: {self.awaiting}; see what it says with the agent's own command",
+        )
+
+    def _take(self, channel: processes.Came, what: Any, at: int) -> Frame | None:
+        """Record what came and return it as the agent sent it; None for a stream's end."""
         if channel == "overflow" or self._writer.frames >= self.limits.frames:
-            raise RecordError(
-                5,
-                f"the agent sent more than {self.limits.bytes:,} bytes or {self.limits.frames:,} "
-                f"lines; awaited: {self.awaiting}; see what it says with the agent's own command",
-            )
+            self._overflow()
+        if channel == "sse":
+            if what is None:
+                return None
+            field, value = "text", what.text
+            if what.kind == "event":
+                field, value = classify(what.text.encode())
+            return self._record(at, "in", channel, field, value)
         if channel == "exit":
             self._exits_due -= 1
             self.end = what
@@ -223,6 +298,10 @@ class Session:
         return int((time.monotonic() - self._begun) * 1000)
 
 
+def _ended(end: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in end.items())
+
+
 async def drive(wire: Session, driver: Driver, first: Iterable[Action]) -> None:
     """Run a driver over the wire until it is done. `first` is what its `begin` returned.
 
@@ -241,9 +320,8 @@ async def drive(wire: Session, driver: Driver, first: Iterable[Action]) -> None:
         wire.awaiting = driver.awaiting
         if done:
             return
-    how = ", ".join(f"{key} {value}" for key, value in wire.end.items())
     raise RecordError(
-        5, f"the agent ended ({how}) too early; awaited: {wire.awaiting}{wire.said()}"
+        5, f"the agent ended ({_ended(wire.end)}) too early; awaited: {wire.awaiting}{wire.said()}"
     )
 
 
