@@ -51,12 +51,12 @@ class Server:
         self._listening: set[asyncio.Task[None]] = set()
 
     async def request(self, method: str, path: str, body: Any = None) -> Answer:
-        """See `Wire.request`. Raises BrokenOffError."""
+        """See `ServerWire.request`. Raises BrokenOffError."""
         response = await self._exchange(method, path, body)
         return self._answered(response.status_code, response.content)
 
     async def listen(self, path: str) -> None:
-        """See `Wire.listen`. Raises BrokenOffError."""
+        """See `ServerWire.listen`. Raises BrokenOffError."""
         response = await self._exchange("GET", path, None, stream=True)
         kind = response.headers.get("content-type", "")
         if response.status_code != _OK or not kind.startswith("text/event-stream"):

@@ -58,7 +58,7 @@ class Limits(Struct, frozen=True):
 
 
 class Session:
-    """Implements `harness.surfaces.base.Wire` for a program, a cassette and its scrubber.
+    """Implements `harness.surfaces.base.ServerWire` for a program, a cassette and its scrubber.
 
     Lines wait unrecorded until they are taken from `frames`: so a driver's answer follows in
     the cassette what it answers, however fast the agent goes on.
@@ -155,7 +155,7 @@ class Session:
         return await self.coming(self.limits.quiet) if silence else await self._next()
 
     async def coming(self, patience: float) -> Frame | None:
-        """See `Wire.coming`."""
+        """See `ServerWire.coming`."""
         try:
             async with asyncio.timeout(patience):
                 item = await self._queue.get()
@@ -165,7 +165,7 @@ class Session:
         return await self._broken(_STREAM_ENDED) if frame is None else frame
 
     def connect(self, url: str) -> None:
-        """See `Wire.connect`."""
+        """See `ServerWire.connect`."""
         from harness.recording.server import Server  # noqa: PLC0415 - start-up: httpx takes long
 
         self._server = Server(
@@ -178,14 +178,14 @@ class Session:
         )
 
     async def request(self, method: str, path: str, body: Any = None) -> Answer:
-        """See `Wire.request`."""
+        """See `ServerWire.request`."""
         answer = await self._unbroken(lambda server: server.request(method, path, body))
         if self._sink.left < 0:
             self._overflow()
         return answer
 
     async def listen(self, path: str) -> None:
-        """See `Wire.listen`."""
+        """See `ServerWire.listen`."""
         await self._unbroken(lambda server: server.listen(path))
 
     async def settle(self) -> None:
@@ -215,7 +215,7 @@ class Session:
         return self._writer.frames
 
     def said(self) -> str:
-        """Return, for an error, the last lines that were not of the protocol."""
+        """See `ServerWire.said`."""
         return (
             "".join(["\n  it said last:", *(f"\n  | {line}" for line in self.last)])
             if self.last

@@ -135,8 +135,7 @@ class Answer(Struct, frozen=True):
 class Wire(Protocol):
     """The runner's side of one conversation, for a client that is not a `Driver`.
 
-    Every line in either direction is a frame on disk before the other side sees it. So is, with
-    an agent that is a server, every request before it is sent, every answer, and every event.
+    Every line in either direction is a frame on disk before the other side sees it.
     """
 
     awaiting: str
@@ -163,6 +162,19 @@ class Wire(Protocol):
         (5) where an event stream has ended.
         """
 
+    async def settle(self) -> None:
+        """Record what still comes until the agent is silent, then end the process."""
+
+    def unhandled(self, what: str) -> None:
+        """Report something that the agent asked and the client did not know."""
+
+
+class ServerWire(Wire, Protocol):
+    """The wire of an agent that is a server: what passes over HTTP is on it too.
+
+    Every request is on disk before it is sent, every answer and event before anyone acts on it.
+    """
+
     async def coming(self, patience: float) -> Frame | None:
         """Return the next of the frames, or None where none comes for so many seconds."""
 
@@ -185,11 +197,8 @@ class Wire(Protocol):
         stream's end has cut off) it is the text. Raises RecordError (5) where there is none.
         """
 
-    async def settle(self) -> None:
-        """Record what still comes until the agent is silent, then end the process."""
-
-    def unhandled(self, what: str) -> None:
-        """Report something that the agent asked and the client did not know."""
+    def said(self) -> str:
+        """Return, for an error, the last lines that were not of the protocol."""
 
 
 class Program(Struct, frozen=True, forbid_unknown_fields=True):

@@ -11,7 +11,7 @@ from typing import Any, Final
 from harness.cassette import Frame
 from harness.cassette.scrub import Rules
 from harness.recording.errors import RecordError
-from harness.surfaces.base import Answer, Setup, Wire
+from harness.surfaces.base import Answer, ServerWire, Setup
 from harness.surfaces.opencode.closing import Closing
 from harness.surfaces.opencode.names import table, text, unwrap
 from harness.surfaces.opencode.story import LATE, Request, TurnStory
@@ -32,13 +32,13 @@ _LISTENING: Final = re.compile(r"listening on (https?://\S+)")
 _REFUSED: Final = 400
 
 
-async def converse(setup: Setup, wire: Wire) -> None:
+async def converse(setup: Setup, wire: ServerWire) -> None:
     """See `Converse`."""
     await _Client(setup, wire).run()
 
 
 class _Client:
-    def __init__(self, setup: Setup, wire: Wire) -> None:
+    def __init__(self, setup: Setup, wire: ServerWire) -> None:
         self._setup = setup
         self._wire = wire
         self._frames = wire.frames()
@@ -111,7 +111,9 @@ class _Client:
         if frame is None or frame.channel == "exit":
             how = ", ".join(f"{k} {v}" for k, v in table(frame.data if frame else None).items())
             raise RecordError(
-                5, f"the agent ended ({how}) too early; awaited: {self._wire.awaiting}"
+                5,
+                f"the agent ended ({how}) too early; awaited: {self._wire.awaiting}"
+                f"{self._wire.said()}",
             )
         return frame
 
