@@ -73,6 +73,12 @@ def changed_files(info: Message) -> list[Message]:
     return [table(diff) for diff in diffs] if isinstance(diffs, list) else []
 
 
+def grows(part: Message) -> bool:
+    """Whether a part is a tool that runs, and has put out something."""
+    state = table(part.get("state"))
+    return state.get("status") == "running" and bool(table(state.get("metadata")).get("output"))
+
+
 def session_of(kind: str, properties: Message) -> str:
     """Return the id of the session that an event is of, wherever it stands; empty for none."""
     info = table(properties.get("info"))

@@ -68,7 +68,7 @@ class Parts:
             if kind is None:
                 continue
             data: Message = {"replay": True, **_content(told)}
-            status = _status(told)
+            status = _status(session, told)
             title: Any = _title(told) or UNSET
             payload = pl.ItemLifecyclePayload(kind, "inProgress", title, data=data)
             refs = structs.replace(session.refs, providerItemId=text(told.get("id")) or UNSET)
@@ -177,9 +177,7 @@ class Parts:
         if not part.item.open:
             self.ledger.warn("a tool that is over was told again", UNSET, session.turn)
             return
-        status = _status(told)
-        if status == "failed" and text(told.get("callID")) in session.declined:
-            status = "declined"
+        status = _status(session, told)
         state = table(told.get("state"))
         title: Any = _title(told) or UNSET
         detail: Any = text(state.get("error")) or UNSET
@@ -258,9 +256,11 @@ def _title(told: Message) -> str:
     return text(state.get("title")) or command or text(told.get("tool"))
 
 
-def _status(told: Message) -> Any:
+def _status(session: Session, told: Message) -> Any:
     """The status of a part: of a tool its state, of any other part that it is whole."""
     if told.get("type") != "tool":
         return "completed"
     status = table(told.get("state")).get("status")
+    if status == "error" and text(told.get("callID")) in session.declined:
+        return "declined"
     return {"completed": "completed", "error": "failed"}.get(text(status), "inProgress")

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from harness.scenarios import Say
 from harness.scenarios.model import Turn
-from harness.surfaces.opencode.names import Message, session_of, table, text
+from harness.surfaces.opencode.names import Message, grows, session_of, table, text
 
 _REPLIES: Final = {"allow": "once", "decline": "reject"}
 _ASKED: Final = ("permission.asked", "question.asked")
@@ -134,8 +134,6 @@ class TurnStory:
         if self._stopped or when is None:
             return False
         if when == "command":
-            state = table(table(properties.get("part")).get("state"))
-            output = table(state.get("metadata")).get("output")
-            return state.get("status") == "running" and bool(output)
+            return grows(table(properties.get("part")))
         says = [step.text for step in self._turn.model if isinstance(step, Say)]
         return kind == "message.part.delta" and self._said.endswith(says[-1])
