@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from harness.canonical import EventBase
+from harness.cassette import Frame
+from harness.cassette.show import summary
 from harness.scenarios import scenario
 from harness.surfaces import surface
 from harness.surfaces.opencode.story import Request, TurnStory, Unknown
@@ -189,3 +191,13 @@ def test_a_turn_is_over_once_its_last_events_are_there() -> None:
     assert (story.over, story.patience) == (False, 3.0)
     story.on_event(message("msg1", summary={"diffs": []})[2])
     assert story.over
+
+
+def test_a_timeline_names_exchanges_and_events() -> None:
+    frames = [
+        Frame(1, 0, "out", "http", data=request(7, "GET", "/session")[2]),
+        Frame(2, 0, "in", "http", data=response(7, 200, [])[2]),
+        Frame(3, 0, "in", "sse", data={"id": "evt_1", "type": "session.idle", "properties": {}}),
+    ]
+    names = [summary(frame).partition("  ")[0] for frame in frames]
+    assert names == ["GET /session", "200 to request 7", "session.idle"]
