@@ -219,7 +219,7 @@ class _Job:
             first = list(driver.begin())
         scrubber = self._scrubber(found, home, server.port)
         name = self.program.command
-        header = self._header(found, scrubber, [name, *_arguments(first)])
+        header = self._header(found, scrubber, [name, *_arguments(first)], setup)
         made = _missing_folders(self._path(header))
         try:
             with CassetteWriter(self._path(header), header) as writer:
@@ -232,6 +232,7 @@ class _Job:
                     scrubber=scrubber,
                     limits=self.limits,
                     namespace=namespace,
+                    held=server.held,
                     on_frame=lambda n: self.on_event(Progress("recording", n)),
                 )
                 try:
@@ -311,8 +312,9 @@ class _Job:
     def _path(self, header: Header) -> Path:
         return self.into / f"{header.id}.jsonl"
 
-    def _header(self, found: Found, scrubber: Scrubber, command: list[str]) -> Header:
+    def _header(self, found: Found, scrubber: Scrubber, command: list[str], setup: Setup) -> Header:
         recorder = self.room.recorder
+        tells = getattr(recorder, "capabilities", None)
         return Header(
             cassette=FORMAT_VERSION,
             surface=self.room.name,
@@ -325,7 +327,7 @@ class _Job:
             command=scrubber.value(command),
             scrub=scrubber.applied,
             volatile=sorted(self.room.manifest.volatile_for(self.program.agent)),
-            capabilities=dict(recorder.CAPABILITIES),
+            capabilities=dict(tells(setup) if tells else recorder.CAPABILITIES),
         )
 
     def _scrubber(self, found: Found, home: Home, port: int) -> Scrubber:

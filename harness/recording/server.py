@@ -3,11 +3,12 @@
 import asyncio
 import base64
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import httpx
 import msgspec
+from msgspec import Struct
 
 from harness.cassette import classify
 from harness.cassette.format import Direction
@@ -20,12 +21,20 @@ _encode = msgspec.json.Encoder().encode
 _OK = 200
 
 
+class Pending(Struct, frozen=True):
+    """A request that was sent: its number, what it asks, and the response to come."""
+
+    number: int
+    what: str
+    response: asyncio.Task[httpx.Response]
+
+
 class BrokenOffError(Exception):
     """No answer came to a request; the message says to which, and why."""
 
 
 class Server:
-    """Talks to the server at a URL; sockets come from `make`.
+    """Talks to the server at a URL; sockets come from `make`, the requests' numbers from `numbers`.
 
     `record` puts an exchange's content on disk, before it is sent or acted upon. `put` takes the
     blocks of a stream, and None for its end, however it comes. `spend` is told how many bytes
@@ -37,6 +46,7 @@ class Server:
         url: str,
         make: MakeSocket,
         *,
+        numbers: Iterator[int],
         record: Callable[[Direction, Any], object],
         put: Callable[[Block | None], Awaitable[None]],
         overflow: Callable[[], Awaitable[None]],
@@ -47,24 +57,37 @@ class Server:
         self._put = put
         self._overflow = overflow
         self._spend = spend
-        self._requests = 0
+        self._numbers = numbers
         self._listening: set[asyncio.Task[None]] = set()
+        self._asking: set[asyncio.Task[httpx.Response]] = set()
 
-    async def request(self, method: str, path: str, body: Any = None) -> Answer:
-        """See `ServerWire.request`. Raises BrokenOffError."""
-        response = await self._exchange(method, path, body)
-        return self._answered(response.status_code, response.content)
+    def begin(self, method: str, path: str, body: Any = None, *, stream: bool = False) -> Pending:
+        """See `ServerWire.begin`; a stream's response comes before its body."""
+        number = next(self._numbers)
+        self._record("out", {"request": number, "method": method, "path": path, "body": body})
+        content = None if body is None else _encode(body)
+        headers = {} if content is None else {"content-type": "application/json"}
+        request = self._client.build_request(method, path, content=content, headers=headers)
+        task = asyncio.create_task(self._client.send(request, stream=stream))
+        self._asking.add(task)
+        return Pending(number, f"{method} {path}", task)
+
+    async def answer(self, pending: Pending) -> Answer:
+        """See `ServerWire.answer`. Raises BrokenOffError."""
+        response = await self._response(pending)
+        return self._answered(pending, response.status_code, response.content)
 
     async def listen(self, path: str) -> None:
         """See `ServerWire.listen`. Raises BrokenOffError."""
-        response = await self._exchange("GET", path, None, stream=True)
+        pending = self.begin("GET", path, stream=True)
+        response = await self._response(pending)
         kind = response.headers.get("content-type", "")
         if response.status_code != _OK or not kind.startswith("text/event-stream"):
-            answer = self._answered(response.status_code, await response.aread())
+            answer = self._answered(pending, response.status_code, await response.aread())
             raise RecordError(
                 5, f"GET {path}: no stream of events but HTTP {answer.status}, {kind or 'no type'}"
             )
-        self._answered(response.status_code, b"")
+        self._answered(pending, response.status_code, b"")
         self._listening.add(asyncio.create_task(self._hear(response)))
 
     async def heard(self, patience: float) -> None:
@@ -74,30 +97,24 @@ class Server:
 
     async def close(self) -> None:
         """Close all connections."""
-        for task in self._listening:
+        tasks = [*self._listening, *self._asking]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._listening, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._client.aclose()
 
-    async def _exchange(
-        self, method: str, path: str, body: Any, *, stream: bool = False
-    ) -> httpx.Response:
-        """Record a request and send it; return the response, of a stream before its body."""
-        self._requests += 1
-        sent = {"request": self._requests, "method": method, "path": path, "body": body}
-        self._record("out", sent)
-        content = None if body is None else _encode(body)
-        headers = {} if content is None else {"content-type": "application/json"}
-        request = self._client.build_request(method, path, content=content, headers=headers)
+    async def _response(self, pending: Pending) -> httpx.Response:
         try:
-            return await self._client.send(request, stream=stream)
+            return await pending.response
         except httpx.TransportError as error:
-            raise BrokenOffError(f"no answer to {method} {path}: {error}") from error
+            raise BrokenOffError(f"no answer to {pending.what}: {error}") from error
+        finally:
+            self._asking.discard(pending.response)
 
-    def _answered(self, status: int, content: bytes) -> Answer:
+    def _answered(self, pending: Pending, status: int, content: bytes) -> Answer:
         self._spend(len(content))
         name, body = _body(content)
-        self._record("in", {"request": self._requests, "status": status, name: body})
+        self._record("in", {"request": pending.number, "status": status, name: body})
         return Answer(status, body)
 
     async def _hear(self, response: httpx.Response) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import socket
 import time
 from collections import deque
@@ -25,6 +26,7 @@ from harness.surfaces.base import (
     Done,
     Driver,
     Failed,
+    OnceHeld,
     OnceSilent,
     Send,
     SendText,
@@ -34,12 +36,11 @@ from harness.surfaces.base import (
 )
 
 if TYPE_CHECKING:
-    from harness.recording.server import Server
+    from harness.recording.server import Pending, Server
 
 T = TypeVar("T")
 
 _encode = msgspec.json.Encoder().encode
-_STREAM_ENDED = "the agent's stream of events ended"
 
 
 class Limits(Struct, frozen=True):
@@ -75,6 +76,7 @@ class Session:
         scrubber: Scrubber,
         limits: Limits,
         namespace: Namespace | None = None,
+        held: asyncio.Event | None = None,
         on_frame: Callable[[int], None] = lambda _: None,
     ) -> None:
         self.program = program
@@ -83,7 +85,9 @@ class Session:
         self.limits = limits
         self.asked: list[str] = []
         self.end: dict[str, Any] = {}
-        self.later: list[Action] = []
+        self.held = held or asyncio.Event()
+        self.later: list[Send | Signal] = []
+        self.is_to_be_held = False
         self.last: deque[str] = deque(maxlen=5)
         self._env = env
         self._cwd = cwd
@@ -95,6 +99,7 @@ class Session:
         self._at = 0
         self._queue: asyncio.Queue[tuple[processes.Came, Any, int]] = asyncio.Queue(256)
         self._server: Server | None = None
+        self._numbers = itertools.count(1)
         self._sink = processes.Sink(self._put, limits.bytes)
         self._process: processes.Process | None = None
         self._exits_due = 0
@@ -103,6 +108,9 @@ class Session:
         """See `Wire.start`. Raises RecordError (5) where the program does not start."""
         if self._process is not None and not self._process.ended.is_set():
             raise RecordError(5, "the driver started a second process beside a running one")
+        if self._server is not None:
+            await self._server.close()
+            self._server = None
         command = {"command": [self.name, *args]}
         self._record(self._now(), "out", "start", "data", command)
         self._process = await processes.start(
@@ -139,20 +147,18 @@ class Session:
     async def frames(self) -> AsyncIterator[Frame]:
         """See `Wire.frames`. Raises RecordError where a limit is passed."""
         while self.goes_on:
-            frame = await self._next()
-            if frame is None:
-                await self._broken(_STREAM_ENDED)
-            else:
-                yield frame
+            yield await self._heard(await self._queue.get())
 
     @property
     def goes_on(self) -> bool:
         """Whether there is, or will be, another frame."""
         return bool(self._exits_due) or not self._queue.empty()
 
-    async def next(self, *, silence: bool) -> Frame | None:
-        """Return the next frame; with `silence`, None once the agent has been silent."""
-        return await self.coming(self.limits.quiet) if silence else await self._next()
+    async def next(self) -> Frame | None:
+        """Return the next frame; where there is something `later`, None once it is time for it."""
+        if not self.later:
+            return await self._next()
+        return await (self.calm() if self.is_to_be_held else self.coming(self.limits.quiet))
 
     async def coming(self, patience: float) -> Frame | None:
         """See `ServerWire.coming`."""
@@ -161,8 +167,20 @@ class Session:
                 item = await self._queue.get()
         except TimeoutError:
             return None
-        frame = self._take(*item)
-        return await self._broken(_STREAM_ENDED) if frame is None else frame
+        return await self._heard(item)
+
+    async def calm(self) -> Frame | None:
+        """See `ServerWire.calm`."""
+        coming = asyncio.ensure_future(self._queue.get())
+        holding = asyncio.ensure_future(self.held.wait())
+        try:
+            await asyncio.wait({coming, holding}, return_when=asyncio.FIRST_COMPLETED)
+            if coming.done() or not self.held.is_set():
+                return await self._heard(await coming)
+        finally:
+            holding.cancel()
+            coming.cancel()
+        return await self.coming(self.limits.quiet)
 
     def connect(self, url: str) -> None:
         """See `ServerWire.connect`."""
@@ -171,6 +189,7 @@ class Session:
         self._server = Server(
             url,
             self._namespace.tcp if self._namespace else socket.socket,
+            numbers=self._numbers,
             record=lambda way, value: self._record(self._now(), way, "http", "data", value),
             put=lambda block: self._put("sse", block),
             overflow=lambda: self._put("overflow", None),
@@ -179,14 +198,28 @@ class Session:
 
     async def request(self, method: str, path: str, body: Any = None) -> Answer:
         """See `ServerWire.request`."""
-        answer = await self._unbroken(lambda server: server.request(method, path, body))
+        return await self.answer(self.begin(method, path, body))
+
+    def begin(self, method: str, path: str, body: Any = None) -> "Pending":
+        """See `ServerWire.begin`."""
+        return self._to_server().begin(method, path, body)
+
+    async def answer(self, pending: "Pending") -> Answer:
+        """See `ServerWire.answer`."""
+        answer = await self._unbroken(self._to_server().answer(pending))
         if self._sink.left < 0:
             self._overflow()
         return answer
 
     async def listen(self, path: str) -> None:
         """See `ServerWire.listen`."""
-        await self._unbroken(lambda server: server.listen(path))
+        await self._unbroken(self._to_server().listen(path))
+
+    def due(self) -> list[Send | Signal]:
+        """Return what was for later, now that it is time for it."""
+        due, self.later = self.later, []
+        self.is_to_be_held = False
+        return due
 
     async def settle(self) -> None:
         """See `Wire.settle`."""
@@ -229,13 +262,16 @@ class Session:
         if self._server is not None:
             await self._server.close()
 
-    async def _unbroken(self, talk: Callable[["Server"], Awaitable[T]]) -> T:
-        from harness.recording.server import BrokenOffError  # noqa: PLC0415 - as in `connect`
-
+    def _to_server(self) -> "Server":
         if self._server is None:
             raise RecordError(5, f"the agent has no server yet; awaited: {self.awaiting}")
+        return self._server
+
+    async def _unbroken(self, talk: Awaitable[T]) -> T:
+        from harness.recording.server import BrokenOffError  # noqa: PLC0415 - as in `connect`
+
         try:
-            return await talk(self._server)
+            return await talk
         except BrokenOffError as error:
             return await self._broken(str(error))
 
@@ -256,6 +292,10 @@ class Session:
 
     async def _next(self) -> Frame | None:
         return self._take(*await self._queue.get())
+
+    async def _heard(self, item: tuple[processes.Came, Any, int]) -> Frame:
+        """Take what came, for a client that still listens: its stream is not to end."""
+        return self._take(*item) or await self._broken("the agent's stream of events ended")
 
     def _overflow(self) -> NoReturn:
         raise RecordError(
@@ -311,12 +351,8 @@ async def drive(wire: Session, driver: Driver, first: Iterable[Action]) -> None:
         return
     wire.awaiting = driver.awaiting
     while wire.goes_on:
-        frame = await wire.next(silence=bool(wire.later))
-        if frame is None:
-            later, wire.later = wire.later, []
-            done = await _perform(wire, later)
-        else:
-            done = await _perform(wire, driver.on_frame(frame))
+        frame = await wire.next()
+        done = await _perform(wire, wire.due() if frame is None else driver.on_frame(frame))
         wire.awaiting = driver.awaiting
         if done:
             return
@@ -335,6 +371,9 @@ async def _perform(wire: Session, actions: Iterable[Action]) -> bool:  # noqa: C
                 await wire.send(restore("text", text))
             case OnceSilent(data):
                 wire.later.append(Send(data))
+            case OnceHeld(then):
+                wire.later.append(then)
+                wire.is_to_be_held = True
             case CloseStdin():
                 await wire.close_stdin()
             case Signal(name):
