@@ -1,9 +1,9 @@
 """What a client does with a conversation that is over: it looks it up, and manages it. Sans-io.
 
 Each conversation ends as an interface that opens it anew would begin: with the list of sessions
-and the messages of this one. One of several turns has a history, and so is also managed, act by
-act as the menus of opencode's own interfaces have it: renamed, undone and redone, parts of it
-deleted, compacted; a terminal is opened beside it; at last it is deleted.
+and the messages of this one. A long one is also managed, act by act as the menus of opencode's
+own interfaces have it: renamed, undone and redone, parts of it deleted, compacted; a terminal is
+opened beside it; at last it is deleted.
 """
 
 from collections.abc import Callable, Iterator

@@ -5,7 +5,7 @@ say what happens, and the client acts on them. The manifest's entry has what the
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any, Final
 
 from harness.cassette import Frame
@@ -14,7 +14,7 @@ from harness.recording.errors import RecordError
 from harness.surfaces.base import Answer, ServerWire, Setup
 from harness.surfaces.opencode.closing import Closing
 from harness.surfaces.opencode.names import table, text, unwrap
-from harness.surfaces.opencode.story import LATE, Request, TurnStory
+from harness.surfaces.opencode.story import LATE, Request, TurnStory, Unknown
 
 __all__ = ["CAPABILITIES", "PROTOCOL", "RULES", "converse"]
 
@@ -30,6 +30,8 @@ RULES = Rules(
 
 _LISTENING: Final = re.compile(r"listening on (https?://\S+)")
 _REFUSED: Final = 400
+_LONG: Final = 3
+"""The turns of a conversation that is worth managing."""
 
 
 async def converse(setup: Setup, wire: ServerWire) -> None:
@@ -45,10 +47,7 @@ class _Client:
         self._session = ""
 
     async def run(self) -> None:
-        await self._wire.start(list(self._setup.args))
-        self._wire.connect(await self._address())
-        await self._wire.listen("/event")
-        await self._connected()
+        await self._open()
         title = self._setup.scenario.title
         # With a title of the client's the agent asks no model for one.
         answer = await self._ask(Request("POST", "/session", {"title": title}))
@@ -56,8 +55,26 @@ class _Client:
         if not self._session:
             raise RecordError(1, "the answer to POST /session has no id of a session")
         for turn in self._setup.scenario.turns:
+            if turn.client.resume:
+                await self._resume()
             await self._turn(TurnStory(turn, self._session))
-        await self._close(Closing(self._session, managed=len(self._setup.scenario.turns) > 1))
+        await self._close(Closing(self._session, managed=len(self._setup.scenario.turns) >= _LONG))
+
+    async def _open(self) -> None:
+        """Start the server and listen to it."""
+        await self._wire.start(list(self._setup.args))
+        self._frames = self._wire.frames()
+        self._wire.connect(await self._address())
+        await self._wire.listen("/event")
+        await self._connected()
+
+    async def _resume(self) -> None:
+        """Leave the server, and load the session in another one: it is on the agent's disk."""
+        await self._wire.settle()
+        await self._open()
+        await self._ask(Request("GET", "/session"))
+        await self._ask(Request("GET", f"/session/{self._session}"))
+        await self._ask(Request("GET", f"/session/{self._session}/message"))
 
     async def _address(self) -> str:
         """Return where the server listens: it says so, whatever port it was asked to take."""
@@ -76,15 +93,31 @@ class _Client:
                 return
 
     async def _turn(self, story: TurnStory) -> None:
-        await self._ask(story.prompt())
+        prompt = story.prompt()
+        if prompt.long:
+            pending = self._wire.begin(prompt.method, prompt.path, prompt.body)
+            await self._listen(story)
+            _taken(prompt, await self._wire.answer(pending))
+        else:
+            await self._ask(prompt)
+            await self._listen(story)
+
+    async def _listen(self, story: TurnStory) -> None:
+        """Do what follows from the events until the turn is over."""
         while not story.over:
             self._wire.awaiting = story.awaiting
-            frame = await self._next(story.patience)
-            if frame is None:
-                return
-            if frame.channel != "sse":
-                continue
-            for act in story.on_event(unwrap(frame.data)):
+            acts: list[Request | Unknown] = []
+            if story.is_to_stop_once_held:
+                frame = await self._usable(self._wire.calm())
+                if frame is None:
+                    acts = [story.stop()]
+            else:
+                frame = await self._next(story.patience)
+                if frame is None:
+                    return
+            if frame is not None and frame.channel == "sse":
+                acts = story.on_event(unwrap(frame.data))
+            for act in acts:
                 if isinstance(act, Request):
                     await self._ask(act)
                 else:
@@ -103,13 +136,14 @@ class _Client:
     async def _next(self, patience: float | None) -> Frame | None:
         """Return the next frame, None after so many seconds without one."""
         if patience is None:
-            frame = await anext(self._frames, None)
-        else:
-            frame = await self._wire.coming(patience)
-            if frame is None:
-                return None
-        if frame is None or frame.channel == "exit":
-            how = ", ".join(f"{k} {v}" for k, v in table(frame.data if frame else None).items())
+            return await self._usable(anext(self._frames))
+        return await self._usable(self._wire.coming(patience))
+
+    async def _usable(self, coming: Awaitable[Frame | None]) -> Frame | None:
+        """Return what comes. Raises RecordError (5) where it is the agent's end."""
+        frame = await coming
+        if frame is not None and frame.channel == "exit":
+            how = ", ".join(f"{k} {v}" for k, v in table(frame.data).items())
             raise RecordError(
                 5,
                 f"the agent ended ({how}) too early; awaited: {self._wire.awaiting}"
@@ -121,10 +155,15 @@ class _Client:
         """Send a request. Raises RecordError (1) where it is refused."""
         self._wire.awaiting = f"the answer to {request.method} {request.path}"
         answer = await self._wire.request(request.method, request.path, request.body)
-        if answer.status >= _REFUSED:
-            raise RecordError(
-                1,
-                "the conversation cannot go on: the agent refused "
-                f"{request.method} {request.path}: HTTP {answer.status}, {str(answer.body)[:300]}",
-            )
-        return answer
+        return _taken(request, answer)
+
+
+def _taken(request: Request, answer: Answer) -> Answer:
+    """Return the answer. Raises RecordError (1) where the request is refused."""
+    if answer.status >= _REFUSED:
+        raise RecordError(
+            1,
+            "the conversation cannot go on: the agent refused "
+            f"{request.method} {request.path}: HTTP {answer.status}, {str(answer.body)[:300]}",
+        )
+    return answer

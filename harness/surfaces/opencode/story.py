@@ -8,18 +8,22 @@ from harness.scenarios import Say
 from harness.scenarios.model import Turn
 from harness.surfaces.opencode.names import Message, grows, session_of, table, text
 
-_REPLIES: Final = {"allow": "once", "decline": "reject"}
+_REPLIES: Final = {"allow": "once", "decline": "reject", "always": "always"}
 _ASKED: Final = ("permission.asked", "question.asked")
 LATE: Final = 3.0
 """The seconds after which something that may well not come is no longer waited for."""
 
 
 class Request(Struct, frozen=True):
-    """A request to the server; `body` is None for one without."""
+    """A request to the server; `body` is None for one without.
+
+    `long` is one that the server answers once the turn is over.
+    """
 
     method: str
     path: str
     body: Any = None
+    long: bool = False
 
 
 class Unknown(Struct, frozen=True):
@@ -67,8 +71,23 @@ class TurnStory:
 
     def prompt(self) -> Request:
         """Return the request that begins the turn."""
+        path = f"/session/{self._session}"
+        agent = {"agent": self._turn.client.mode} if self._turn.client.mode else {}
+        if self._turn.command:
+            body = {"command": self._turn.command, "arguments": "", **agent}
+            return Request("POST", f"{path}/command", body, long=True)
         parts = [{"type": "text", "text": self._turn.prompt}]
-        return Request("POST", f"/session/{self._session}/prompt_async", {"parts": parts})
+        return Request("POST", f"{path}/prompt_async", {"parts": parts, **agent})
+
+    @property
+    def is_to_stop_once_held(self) -> bool:
+        """Whether the client aborts as soon as the model was asked, before it says anything."""
+        return self._turn.client.interrupt == "start" and not self._stopped
+
+    def stop(self) -> Request:
+        """Return the request that aborts the turn."""
+        self._stopped = True
+        return Request("POST", f"/session/{self._session}/abort")
 
     def on_event(self, event: Message) -> list[Request | Unknown]:
         """Return what the client does once it has seen an event."""
@@ -86,8 +105,7 @@ class TurnStory:
             return []
         self._note(kind, properties, info)
         if self._is_time_to_stop(kind, properties):
-            self._stopped = True
-            return [Request("POST", f"/session/{self._session}/abort")]
+            return [self.stop()]
         return []
 
     def _asked(self, kind: str, properties: Message) -> Request | Unknown:
@@ -101,7 +119,7 @@ class TurnStory:
 
     def _answered(self, native: str, properties: Message) -> Request:
         """Answer with the scenario's words; without any in it, no answer is made up."""
-        answer = getattr(self._turn.client, "answer", None)
+        answer = self._turn.client.answer
         questions = properties.get("questions")
         if not answer or not isinstance(questions, list):
             return Request("POST", f"/question/{native}/reject")
@@ -131,7 +149,7 @@ class TurnStory:
     def _is_time_to_stop(self, kind: str, properties: Message) -> bool:
         """Whether all that comes before the abort has come: so each recording is the same."""
         when = self._turn.client.interrupt
-        if self._stopped or when is None:
+        if self._stopped or when is None or when == "start":
             return False
         if when == "command":
             return grows(table(properties.get("part")))
