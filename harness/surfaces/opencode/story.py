@@ -48,6 +48,7 @@ class TurnStory:
         self._said = ""
         self._answer = ""
         self._whole = self._stopped = False
+        self._executed = not turn.command
         self._idle = 0
         self._idle_due = 1
         self._summaries = 0
@@ -61,7 +62,7 @@ class TurnStory:
     @property
     def over(self) -> bool:
         """Whether all of the turn has been told."""
-        told = self._whole and self._summaries > self._steps
+        told = self._whole and self._executed and self._summaries > self._steps
         return self._idle >= self._idle_due and (told or not self._answer)
 
     @property
@@ -131,6 +132,8 @@ class TurnStory:
         part = table(properties.get("part"))
         if kind == "session.idle":
             self._idle += 1
+        elif kind == "command.executed":
+            self._executed = True
         elif kind == "session.error":
             # A failure, an abort too, is told before the message's end: idle comes again after it.
             self._idle_due = 2

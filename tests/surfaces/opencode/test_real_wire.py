@@ -159,7 +159,7 @@ def asked(kind: str, **properties: Any) -> dict[str, Any]:
 
 
 def test_a_question_is_answered_with_the_scenarios_words() -> None:
-    turn: Any = SimpleNamespace(client=SimpleNamespace(answer="Blue", interrupt=None))
+    turn: Any = SimpleNamespace(command="", client=SimpleNamespace(answer="Blue", interrupt=None))
     told = asked("question.asked", questions=[{"question": "Which?"}, {"question": "And?"}])
     (act,) = TurnStory(turn, "ses1").on_event(told)
     assert act == Request("POST", "/question/que1/reply", {"answers": [["Blue"], ["Blue"]]})
