@@ -102,6 +102,11 @@ class Events:
         self.ledger.emit(
             ev.ThreadMetadataUpdated, payload, thread=session.thread, refs=session.refs
         )
+        agent = text(info.get("agent"))
+        if agent and agent != session.agent:
+            session.agent = agent
+            config = pl.SessionConfiguredPayload({"currentModeId": agent})
+            self.ledger.emit(ev.SessionConfigured, config, **session.place)
 
     def _state(self, session: Session, state: Any, detail: Any = UNSET) -> None:
         payload = pl.ThreadStateChangedPayload(state, detail)

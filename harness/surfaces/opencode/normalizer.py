@@ -1,4 +1,4 @@
-"""The reference normalizer of opencode: its events and answers, DECISIONS.md 5 and 51 to 54."""
+"""The reference normalizer of opencode: its events and answers, DECISIONS.md 5 and 51 to 55."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final

@@ -36,7 +36,8 @@ class Requests:
         """Handle `question.asked` and `question.v2.asked`."""
         native, questions = properties["id"], properties["questions"]
         payload = pl.RequestOpenedPayload("tool_user_input", args=properties)
-        if self._ask(session, native, payload, ""):
+        call = text(table(properties.get("tool")).get("callID"))
+        if self._ask(session, native, payload, call):
             request = self._open[native][0]
             self._user_input(
                 session, request, ev.UserInputRequested, pl.UserInputRequestedPayload(questions)
@@ -64,7 +65,9 @@ class Requests:
         if known is None or not known[0].open:
             self.ledger.warn("an answer to what is not open", properties, session.turn)
             return
-        request = known[0]
+        request, call = known
+        if call and "answers" not in properties:
+            session.declined.add(call)
         answers = properties.get("answers")
         payload = pl.UserInputResolvedPayload(answers if "answers" in properties else [])
         self._user_input(session, request, ev.UserInputResolved, payload)

@@ -34,7 +34,7 @@ class Session:
         self.turn: Turn | None = None
         self.parts: dict[str, Part] = {}
         self.calls: dict[str, Part] = {}
-        self.prompt = ""
+        self.prompt = self.agent = ""
         self.declined: set[str] = set()
         self.asked_abort = False
         self.after_abort = False

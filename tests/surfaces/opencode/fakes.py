@@ -146,9 +146,13 @@ def talk(  # noqa: PLR0913 - what a test may choose
     told: Scenario | None = None,
     limits: Limits = QUICK,
     namespace: Namespace | None = None,
+    hold: bool = False,
     args: tuple[str, ...] = ("serve", "--port", "0"),
 ) -> Talked:
-    """Run the client against the fake to its end, then assert that no process is left."""
+    """Run the client against the fake to its end, then assert that no process is left.
+
+    With `hold`, the model server holds its stream open from the start.
+    """
     program = fake(folder, body)
     mark = f"test-{os.getpid()}-{folder.name}"
     path = folder / "out.jsonl"
@@ -169,6 +173,8 @@ def talk(  # noqa: PLR0913 - what a test may choose
                 limits=limits,
                 namespace=namespace,
             )
+            if hold:
+                session.held.set()
             try:
                 async with asyncio.timeout(limits.seconds):
                     await recorder.converse(setup, session)

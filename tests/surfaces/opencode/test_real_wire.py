@@ -201,3 +201,27 @@ def test_a_timeline_names_exchanges_and_events() -> None:
     ]
     names = [summary(frame).partition("  ")[0] for frame in frames]
     assert names == ["GET /session", "200 to request 7", "session.idle"]
+
+
+def test_the_agent_of_a_session_is_its_mode_told_once() -> None:
+    told = normalize(
+        [
+            event("session.updated", sessionID="ses1", info={"id": "ses1", **more})
+            for more in ({}, {"agent": "build"}, {"agent": "build"}, {"agent": "plan"})
+        ]
+    )
+    modes = [c.payload.config for c in of(told, "SessionConfigured")]
+    assert modes == [{"currentModeId": "build"}, {"currentModeId": "plan"}]
+
+
+def test_a_question_is_of_its_tool_which_a_rejection_ends() -> None:
+    asks = event(
+        "question.asked", id="que1", sessionID="ses1", questions=[], tool={"callID": "call1"}
+    )
+    rejected = event("question.rejected", sessionID="ses1", requestID="que1")
+    told = normalize(
+        [PROMPT, BUSY, tool("running", "question"), asks, rejected, tool("error", "question"), IDLE]
+    )
+    (opened,) = of(told, "RequestOpened")
+    (item,) = of(told, "ItemCompleted")
+    assert (item.itemId, item.payload.status) == (opened.itemId, "declined")
