@@ -6,6 +6,7 @@ it was made in, whoever connects it. httpx leaves no choice of the socket, httpc
 
 import asyncio
 import contextlib
+import os
 import select
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -127,7 +128,10 @@ def _mapped(error: type[Exception]) -> Iterator[None]:
     try:
         yield
     except OSError as cause:
-        raise error(cause.strerror or str(cause)) from cause
+        # Not `strerror`: asyncio says there what it did.
+        raise error(os.strerror(cause.errno) if cause.errno else str(cause)) from cause
+    except OverflowError as cause:  # a port that is none
+        raise error(str(cause)) from cause
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ class Pending(Struct, frozen=True):
 
     number: int
     what: str
-    response: asyncio.Task[httpx.Response]
+    response: asyncio.Task[tuple[httpx.Response, bytes]]
 
 
 class BrokenOffError(Exception):
@@ -59,7 +59,7 @@ class Server:
         self._spend = spend
         self._numbers = numbers
         self._listening: set[asyncio.Task[None]] = set()
-        self._asking: set[asyncio.Task[httpx.Response]] = set()
+        self._asking: set[asyncio.Task[tuple[httpx.Response, bytes]]] = set()
 
     def begin(self, method: str, path: str, body: Any = None, *, stream: bool = False) -> Pending:
         """See `ServerWire.begin`; a stream's response comes before its body."""
@@ -68,22 +68,23 @@ class Server:
         content = None if body is None else _encode(body)
         headers = {} if content is None else {"content-type": "application/json"}
         request = self._client.build_request(method, path, content=content, headers=headers)
-        task = asyncio.create_task(self._client.send(request, stream=stream))
+        task = asyncio.create_task(self._fetch(request, stream=stream))
         self._asking.add(task)
         return Pending(number, f"{method} {path}", task)
 
     async def answer(self, pending: Pending) -> Answer:
         """See `ServerWire.answer`. Raises BrokenOffError."""
-        response = await self._response(pending)
-        return self._answered(pending, response.status_code, response.content)
+        response, content = await self._response(pending)
+        return self._answered(pending, response.status_code, content)
 
     async def listen(self, path: str) -> None:
         """See `ServerWire.listen`. Raises BrokenOffError."""
         pending = self.begin("GET", path, stream=True)
-        response = await self._response(pending)
+        response, _ = await self._response(pending)
         kind = response.headers.get("content-type", "")
         if response.status_code != _OK or not kind.startswith("text/event-stream"):
-            answer = self._answered(pending, response.status_code, await response.aread())
+            content = await self._content(response)
+            answer = self._answered(pending, response.status_code, content)
             raise RecordError(
                 5, f"GET {path}: no stream of events but HTTP {answer.status}, {kind or 'no type'}"
             )
@@ -103,7 +104,21 @@ class Server:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._client.aclose()
 
-    async def _response(self, pending: Pending) -> httpx.Response:
+    async def _fetch(self, request: httpx.Request, *, stream: bool) -> tuple[httpx.Response, bytes]:
+        response = await self._client.send(request, stream=True)
+        return response, b"" if stream else await self._content(response)
+
+    async def _content(self, response: httpx.Response) -> bytes:
+        """Return the body, as far as there is room for it."""
+        chunks: list[bytes] = []
+        async for chunk in response.aiter_raw():
+            if not self._spend(len(chunk)):
+                break
+            chunks.append(chunk)
+        await response.aclose()
+        return b"".join(chunks)
+
+    async def _response(self, pending: Pending) -> tuple[httpx.Response, bytes]:
         try:
             return await pending.response
         except httpx.TransportError as error:
@@ -112,7 +127,6 @@ class Server:
             self._asking.discard(pending.response)
 
     def _answered(self, pending: Pending, status: int, content: bytes) -> Answer:
-        self._spend(len(content))
         name, body = _body(content)
         self._record("in", {"request": pending.number, "status": status, name: body})
         return Answer(status, body)

@@ -28,7 +28,7 @@ RULES = Rules(
     ),
 )
 
-_LISTENING: Final = re.compile(r"listening on (https?://\S+)")
+_LISTENING: Final = re.compile(r"listening on (http://(?:127\.0\.0\.1|localhost):\d+)(?!\S)")
 _REFUSED: Final = 400
 _LONG: Final = 3
 """The turns of a conversation that is worth managing."""
@@ -65,6 +65,7 @@ class _Client:
         await self._wire.start(list(self._setup.args))
         self._frames = self._wire.frames()
         self._wire.connect(await self._address())
+        self._wire.awaiting = "the stream of events"
         await self._wire.listen("/event")
         await self._connected()
 

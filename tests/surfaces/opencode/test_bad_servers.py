@@ -188,6 +188,59 @@ def test_bodies_are_on_record_as_they_are(
     assert done.answers()[-1] == {"request": 5, "status": 200, name: value}
 
 
+def test_an_answer_larger_than_is_let_through(tmp_path: Path) -> None:
+    done = talk(
+        tmp_path,
+        """
+        def answer(method, path, body):
+            if path.endswith("/message"):
+                return 200, b"[" + b" " * 1_000_000 + b"]"
+        """,
+        limits=msgspec.structs.replace(QUICK, bytes=200_000),
+    )
+    assert failed(done).code == 5
+    assert "more than 200,000 bytes" in str(done.error)
+    assert len(done.answers()[-1]["text"]) <= 200_000
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("http://127.0.0.1:99999", "no answer to GET /event: "),
+        (
+            "http://127.0.0.1:1",
+            "no answer to GET /event: Connection refused; awaited: the stream of events",
+        ),
+    ],
+)
+def test_an_address_that_nobody_listens_at(tmp_path: Path, address: str, words: str) -> None:
+    done = talk(
+        tmp_path,
+        f"""
+        def listen():
+            print("opencode server listening on {address}", flush=True)
+            time.sleep(600)
+        """,
+    )
+    assert failed(done).code == 5
+    assert words in str(done.error)
+
+
+def test_an_address_beyond_loopback_is_none(tmp_path: Path) -> None:
+    done = talk(
+        tmp_path,
+        """
+        def listen():
+            print("listening on http://example.com:80", flush=True)
+            print("listening on http://127.0.0.1:80.example.com", flush=True)
+            sys.exit(3)
+        """,
+    )
+    assert failed(done).code == 5
+    assert 'awaited: the line "listening on"' in str(done.error)
+    assert done.requests == []
+
+
 def test_more_events_than_are_let_through(tmp_path: Path) -> None:
     limits = msgspec.structs.replace(QUICK, bytes=20_000)
     done = talk(
