@@ -80,6 +80,21 @@ def test_a_server_that_dies_within_an_event(tmp_path: Path) -> None:
     assert done.frames[-1].data == {"code": 7}
 
 
+def test_all_that_a_server_said_stands_before_its_end(tmp_path: Path) -> None:
+    done = talk(
+        tmp_path,
+        """
+        def prompted():
+            say(*["word"] * 1000)
+            raw(lambda: os._exit(7))
+        """,
+        limits=msgspec.structs.replace(QUICK, grace=3.0),
+    )
+    assert failed(done).code == 5
+    assert done.types().count("message.part.delta") == 1000
+    assert kinds(done.frames)[-1] == "exit"
+
+
 def _address(done: Talked) -> str:
     """The address as it was: what is scrubbed in the file is not in the error."""
     (line,) = [line for line in done.session.last if "listening" in line]

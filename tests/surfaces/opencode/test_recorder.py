@@ -80,7 +80,10 @@ def test_a_permission_is_answered_as_the_scenario_says(tmp_path: Path) -> None:
             say()
             tell("session.created", sessionID="ses_2", info={"id": "ses_2", "parentID": "ses_1"})
             tell("session.created", sessionID="ses_9", info={"id": "ses_9", "parentID": "ses_8"})
-            for number, session in enumerate((MINE, "ses_2", "ses_9")):
+            tell("permission.asked", sessionID=MINE, id="per_0")
+            # That its turn is over is not that ours is.
+            end(session="ses_2", answer="msg_5")
+            for number, session in ((1, "ses_2"), (9, "ses_9")):
                 tell("permission.asked", sessionID=session, id="per_%d" % number)
         def answer(method, path, body):
             if path == "/permission/per_1/reply":
@@ -143,7 +146,10 @@ def test_it_aborts_once_all_that_comes_before_has_come(tmp_path: Path, story: st
     else:
         assert before["part"]["state"]["metadata"] == {"output": "started"}
     # Idle comes twice, the second time once the message is whole: no sooner is the turn over.
-    assert done.types().count("session.idle") == 2
+    listed = next(f.seq for f in done.frames if f.data and f.data.get("path") == "/session"
+                  and f.data.get("method") == "GET")  # fmt: skip
+    kinds = [f.data["type"] for f in done.frames if f.channel == "sse" and f.seq < listed]
+    assert kinds.count("session.idle") == 2
 
 
 def test_a_conversation_of_several_turns_is_managed(tmp_path: Path) -> None:
