@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from harness import output as out
+from harness.playback.shim import played
 from harness.recording.agents import find_agent
 from harness.recording.errors import RecordError
 from harness.recording.record import Progress, Recording, record
@@ -21,6 +22,7 @@ class Batch(Struct, frozen=True):
     """What to record: the command's choices.
 
     `timeout` is in seconds, for each recording; None is what the manifest says of the agent.
+    `corpus`: `into` is the project's own `cassettes/`, where no played-back agent is recorded.
     `agents` are names; without any, a surface's only agent is taken, and of several those that
     are found.
     """
@@ -36,6 +38,7 @@ class Batch(Struct, frozen=True):
     json: bool
     verify: bool = False
     agents: list[str] = []
+    corpus: bool = False
 
 
 class Outcome(Struct, frozen=True, omit_defaults=True):
@@ -54,6 +57,11 @@ def record_all(batch: Batch) -> int:
     """Run the command; return its exit code: 0, or that of the first recording that failed."""
     if batch.timeout is not None and not (math.isfinite(batch.timeout) and batch.timeout > 0):
         raise out.UsageError(f"--timeout {batch.timeout}: a number of seconds above 0 is needed")
+    if batch.corpus and batch.agent_path and played(batch.agent_path):
+        raise out.UsageError(
+            f"{batch.agent_path} is played back from a cassette: what is recorded of it is none "
+            "for cassettes/; name another folder with --into"
+        )
     work = plan(batch)
     outcomes = [_one(batch, room, agent, name) for room, agent, name in work]
     if batch.json:

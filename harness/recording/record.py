@@ -27,6 +27,7 @@ from harness.cassette import (
 from harness.cassette.leaks import find_leaks, machine_secrets
 from harness.cassette.scrub import Scrubber, ScrubError
 from harness.model_server import ModelServer
+from harness.playback.shim import PLAYED
 from harness.recording.agents import Found, find_agent, wrong_version
 from harness.recording.configure import configure
 from harness.recording.errors import RecordError
@@ -39,6 +40,9 @@ from harness.scenarios import Scenario, ScenarioError, scenario
 from harness.surfaces import Surface, SurfaceError, surface
 from harness.surfaces.base import Action, Driver, Program, Setup, Start
 from harness.surfaces.registry import AgentSource
+
+SOURCE = "played back: "
+"""How the source of a recording begins whose agent was played back from a cassette."""
 
 _LEAKS_SHOWN = 3
 _LAST_PORT = 65535
@@ -211,6 +215,8 @@ class _Job:
         setup, variables = configure(source, setup)
         if hasattr(recorder, "prepare"):
             variables |= recorder.prepare(setup)
+        if found.played:
+            variables |= {PLAYED: "1"}
         environment = home.environment(variables, found.search)
         driver: Driver | None = None
         first: list[Action] = []
@@ -220,6 +226,8 @@ class _Job:
         scrubber = self._scrubber(found, home, server.port)
         name = self.program.command
         header = self._header(found, scrubber, [name, *_arguments(first)])
+        if found.played:
+            _keep_real(self._path(header))
         made = _missing_folders(self._path(header))
         try:
             with CassetteWriter(self._path(header), header) as writer:
@@ -240,7 +248,8 @@ class _Job:
                     raise _with_problems(error, server) from error
                 finally:
                     await asyncio.shield(self._end(session, namespace))
-                self._followed(server)
+                if found.played is None:
+                    self._followed(server)
                 self._clean(writer, home)
                 self._finish(writer, session)
                 return writer.path, session
@@ -313,19 +322,22 @@ class _Job:
 
     def _header(self, found: Found, scrubber: Scrubber, command: list[str]) -> Header:
         recorder = self.room.recorder
+        played = found.played
         return Header(
             cassette=FORMAT_VERSION,
             surface=self.room.name,
             provider=self.room.manifest.provider,
             agent=Agent(self.program.agent, found.version),
             scenario=self.story.id,
-            provenance="scripted",
+            # No agent ran where it was played back: that is never shown as a real one's.
+            provenance="constructed" if played else "scripted",
             recorded=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             protocol=recorder.PROTOCOL,
             command=scrubber.value(command),
             scrub=scrubber.applied,
             volatile=sorted(self.room.manifest.volatile_for(self.program.agent)),
             capabilities=dict(recorder.CAPABILITIES),
+            sources=[f"{SOURCE}{played.cassette} ({played.provenance})"] if played else [],
         )
 
     def _scrubber(self, found: Found, home: Home, port: int) -> Scrubber:
@@ -344,6 +356,23 @@ class _Job:
             port=port,
             now=time.time(),
             keep=story.read_text("utf-8") if story.is_file() else "",
+        )
+
+
+def _keep_real(path: Path) -> None:
+    """Raise RecordError where a recording of a played agent would take another one's place."""
+    try:
+        with open_cassette(path) as cassette:
+            sources = cassette.header.sources
+    except CassetteError:
+        if not path.exists():
+            return
+        sources = []
+    if not any(source.startswith(SOURCE) for source in sources):
+        raise RecordError(
+            2,
+            f"{path} is no recording of a played-back agent, and none may take its place: "
+            "choose another folder with --into",
         )
 
 
