@@ -166,19 +166,7 @@ def _parser() -> argparse.ArgumentParser:
     listing = command("list", _list, "list surfaces, scenarios, cassettes, agents or laws")
     listing.add_argument("what", choices=["surfaces", "scenarios", "cassettes", "agents", "laws"])
 
-    agents = commands.add_parser(
-        "agents", help="list the agents, or install one from npm", description="The agents."
-    )
-    of_agents = agents.add_subparsers(dest="action", required=True, metavar="ACTION")
-    known = of_agents.add_parser("list", help="say which are found, and how to get the others")
-    known.set_defaults(run=_list, what="agents")
-    install = of_agents.add_parser(
-        "install", help="put a pinned agent from npm into the user's cache folder"
-    )
-    install.add_argument("names", nargs="+", metavar="NAME")
-    install.set_defaults(run=_install)
-    for added in (known, install):
-        added.add_argument("--json", action="store_true", help="print the result as JSON")
+    _agents(commands)
 
     command("doctor", _doctor, "say which agents are found, and how to get the others")
     command("schema", _schema, "print the JSON Schema of the canonical events", json=False)
@@ -204,6 +192,22 @@ def _isolation(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="in a network namespace with loopback alone (default: where the machine allows it)",
     )
+
+
+def _agents(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    agents = commands.add_parser(
+        "agents", help="list the agents, or install one from npm", description="The agents."
+    )
+    of_agents = agents.add_subparsers(dest="action", required=True, metavar="ACTION")
+    known = of_agents.add_parser("list", help="say which are found, and how to get the others")
+    known.set_defaults(run=_list, what="agents")
+    install = of_agents.add_parser(
+        "install", help="put a pinned agent from npm into the user's cache folder"
+    )
+    install.add_argument("names", nargs="+", metavar="NAME")
+    install.set_defaults(run=_install)
+    for added in (known, install):
+        added.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def _playing(play: argparse.ArgumentParser) -> None:
