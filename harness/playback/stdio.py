@@ -92,6 +92,9 @@ class Process:
                         self._conversation.take(self._line())
                         if self._pace:
                             self._pace.taken(at)
+                        if self._lines:
+                            # A wrong client is told at once, not once its line is due.
+                            self._conversation.foresee(self._lines[0])
                     case End():
                         self._until(step.at)
                         self._flush()
@@ -218,7 +221,6 @@ class Process:
                     f"{self._conversation.awaited() or 'nothing'}",
                 )
         if foresee and self._lines:
-            # A wrong client is told at once, not once its line is due.
             self._conversation.foresee(self._lines[0])
 
     @contextlib.contextmanager
