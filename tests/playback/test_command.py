@@ -36,7 +36,7 @@ def test_the_command_line_says_which_process_it_is() -> None:
     assert said == [0, 4]
     code, out, err = run(path, b"", *RESUME, "Print the word that I gave you")
     assert (code, out) == (1, b"")
-    assert "no process was started with these arguments; the nearest is frame 11" in err
+    assert "no process was started with these arguments; the nearest is frame 8" in err
     assert (
         'differs:  argument 7: recorded "Print the word that I gave you.", '
         'came "Print the word that I gave you"'
