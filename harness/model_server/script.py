@@ -8,7 +8,7 @@ repeated request is the same place again, and the next attempt there.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
@@ -26,17 +26,21 @@ from harness.model_server.view import (
     Thought,
 )
 from harness.scenarios import (
+    Ask,
     Disconnect,
     Edit,
     Fail,
     Hold,
     Parallel,
     Pause,
+    Read,
     Run,
     Say,
     Scenario,
     Step,
     Think,
+    Todo,
+    Tool,
     Turn,
     Usage,
     describe,
@@ -117,7 +121,7 @@ class Script:
         unnamed = results.count("")
         number = 0
         for number, steps in enumerate(responses):
-            ids = [call_id(key) for key, _ in self._calls(turn, number, steps)]
+            ids = [call_id(key) for key, _ in self._calls(Place(turn, number), steps, request)]
             with_result = len(set(results).intersection(ids))
             if not with_result:
                 # Results that name no call are those of the turn's calls in their order.
@@ -154,7 +158,7 @@ class Script:
     ) -> Reply:
         """Return the scripted answer at a place. Raises UnexpectedError where a tool lacks."""
         steps = self._responses[place.turn][place.response]
-        keys = {id(step): key for key, step in self._calls(place.turn, place.response, steps)}
+        made = self._calls(place, steps, request)
         usage = _DEFAULT_USAGE
         parts: list[Part] = []
         for step in steps:
@@ -163,16 +167,14 @@ class Script:
                     parts.append(Thought(step.chunks))
                 case Say():
                     parts.append(Text(step.chunks))
-                case Run() | Edit() | Parallel():
+                case Run() | Edit() | Read() | Todo() | Ask() | Parallel():
                     for tool in step.steps if isinstance(step, Parallel) else (step,):
                         if isinstance(tool, Pause):
                             parts.append(Silence(tool.ms))
                             continue
-                        try:
-                            offered, given = tools.call(tool, request.tools, self.workspace)
-                        except tools.NoToolError as error:
-                            raise self._unexpected(str(error), request, place.turn) from error
-                        parts.append(Call(call_id(keys[id(tool)]), offered, given))
+                        keys = [key for key, of in made if of is tool]
+                        for key, given in self._made(tool, keys, place, request):
+                            parts.append(Call(call_id(key), *given))
                 case Usage():
                     usage = step
                 case Pause():
@@ -217,15 +219,28 @@ class Script:
             return f" (failed {failed} times)" if failed else ""
         return None if id(step) in self._used else ""
 
-    def _calls(self, turn: int, response: int, steps: tuple[Step, ...]) -> list[tuple[str, Step]]:
-        """Return the tool calls of a response, each with its key."""
+    def _calls(
+        self, place: Place, steps: tuple[Step, ...], request: Request
+    ) -> list[tuple[str, Tool]]:
+        """Return the tool calls of a response: the key of each, and the step that it is of."""
         last = steps[-1]
-        calls: tuple[Step, ...] = ()
+        wanted: tuple[Tool, ...] = ()
         if isinstance(last, Parallel):
-            calls = last.tools
-        elif isinstance(last, Run | Edit):
-            calls = (last,)
-        return [(f"{self.scenario.id}/{turn}/{response}/{i}", c) for i, c in enumerate(calls)]
+            wanted = last.tools
+        elif isinstance(last, Tool):
+            wanted = (last,)
+        made = [tool for tool in wanted for _ in range(tools.number(tool, request.tools))]
+        head = f"{self.scenario.id}/{place.turn}/{place.response}"
+        return [(f"{head}/{i}", tool) for i, tool in enumerate(made)]
+
+    def _made(
+        self, tool: Tool, keys: list[str], place: Place, request: Request
+    ) -> Iterator[tuple[str, tools.Given]]:
+        try:
+            made = tools.calls(tool, request.tools, self.workspace)
+        except tools.NoToolError as error:
+            raise self._unexpected(str(error), request, place.turn) from error
+        yield from zip(keys, made, strict=True)
 
     def _newest_prompt(self, items: tuple[Item, ...]) -> tuple[int, int] | None:
         """Return the place of the newest prompt in the conversation, and its turn's number."""
@@ -241,7 +256,7 @@ class Script:
     def _is_over(self, items: tuple[Item, ...], steps: tuple[Step, ...]) -> bool:
         """Return whether a turn's last message is in the conversation already."""
         said = _plain("".join(step.text for step in steps if isinstance(step, Say)))
-        if isinstance(steps[-1], Run | Edit | Parallel | Hold | Disconnect) or not said:
+        if isinstance(steps[-1], Tool | Parallel | Hold | Disconnect) or not said:
             return False
         heard = ""
         for item in items:

@@ -250,6 +250,7 @@ class _Stream(Response):
                 case Held():
                     self._server.sent(self._place, held=True)
                     await gone
+                    self._server.held.clear()
                     return
                 case Cut():
                     # The response is left without its end: the server closes the connection.

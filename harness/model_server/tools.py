@@ -1,4 +1,4 @@
-"""Finds the agent's own shell and edit tools in a request, and writes calls of them.
+"""Finds the agent's own tools in a request, and writes calls of them.
 
 Names and arguments differ (`exec_command{cmd}`, `Bash{command}`, `shell{command: [...]}`,
 `apply_patch`, `Write`/`Edit`, `write_file`/`replace`), but each request lists the tools with
@@ -7,10 +7,10 @@ their schemas.
 
 import difflib
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from harness.model_server.view import Offered
-from harness.scenarios import Edit, Run
+from harness.scenarios import Ask, Edit, Read, Run, Todo, Tool
 
 _SHELLS = (
     "exec_command",
@@ -27,6 +27,11 @@ _SHELLS = (
 _PATCHES = ("apply_patch",)
 _WRITES = ("write", "write_file", "create_file")
 _CHANGES = ("edit", "replace", "edit_file", "str_replace", "search_replace")
+_READS = ("read", "read_file", "view", "view_file", "open_file")
+_LISTS = ("update_plan", "todowrite", "todo_write", "write_todos", "update_todos")
+_CREATES = ("taskcreate", "task_create")
+_UPDATES = ("taskupdate", "task_update")
+_ASKS = ("askuserquestion", "request_user_input", "question", "ask_user", "ask_question")
 
 _COMMAND = ("cmd", "command", "script")
 _PATH = ("file_path", "filePath", "path", "absolute_path", "filename")
@@ -34,7 +39,13 @@ _CONTENT = ("content", "contents", "file_text", "text")
 _OLD = ("old_string", "oldString", "old_str", "old_text", "oldText")
 _NEW = ("new_string", "newString", "new_str", "new_text", "newText")
 _PATCH = ("input", "patch", "patchText", "patch_text")
+_ENTRIES = ("plan", "todos", "items")
+_ENTRY = ("step", "content", "description", "text", "title")
+_SUBJECT = ("subject", "title")
+_TASK = ("taskId", "task_id", "id")
 
+_WORDS = {"priority": "medium", "id": "choice"}
+"""What a value has to be that its schema says in its description alone."""
 _LONG = 600_000
 
 
@@ -62,16 +73,38 @@ def edit_tool(tools: tuple[Offered, ...]) -> Offered | None:
     return next(_named(tools, _PATCHES + _WRITES + _CHANGES), None)
 
 
-def call(
-    step: Run | Edit, tools: tuple[Offered, ...], workspace: str
-) -> tuple[Offered, dict[str, Any] | str]:
-    """Return the tool for a step and its input. Raises NoToolError."""
-    return _run(step, tools, workspace) if isinstance(step, Run) else _edit(step, tools, workspace)
+Given: TypeAlias = tuple[Offered, dict[str, Any] | str]
+"""A tool and its input."""
 
 
-def _run(
-    step: Run, tools: tuple[Offered, ...], workspace: str
-) -> tuple[Offered, dict[str, Any] | str]:
+def number(step: Tool, tools: tuple[Offered, ...]) -> int:
+    """Return how many calls a step is; `calls` raises where it cannot be made at all."""
+    if isinstance(step, Todo) and next(_named(tools, _LISTS), None) is None:
+        changed = zip(step.entries, step.before, strict=False)
+        new = len(step.entries) - len(step.before)
+        return new + sum(entry != before for entry, before in changed)
+    return 1
+
+
+def calls(step: Tool, tools: tuple[Offered, ...], workspace: str) -> list[Given]:
+    """Return the calls that a step is: one, but for a list that is kept entry by entry.
+
+    Raises NoToolError.
+    """
+    match step:
+        case Run():
+            return [_run(step, tools, workspace)]
+        case Edit():
+            return [_edit(step, tools, workspace)]
+        case Read():
+            return [_read(step, tools, workspace)]
+        case Todo():
+            return _todo(step, tools, workspace)
+        case Ask():
+            return [_ask(step, tools, workspace)]
+
+
+def _run(step: Run, tools: tuple[Offered, ...], workspace: str) -> Given:
     tool = shell_tool(tools)
     if tool is None:
         raise NoToolError("shell", tools)
@@ -83,9 +116,7 @@ def _run(
     return tool, _filled(tool, {key: command}, workspace)
 
 
-def _edit(
-    step: Edit, tools: tuple[Offered, ...], workspace: str
-) -> tuple[Offered, dict[str, Any] | str]:
+def _edit(step: Edit, tools: tuple[Offered, ...], workspace: str) -> Given:
     for tool in _named(tools, _PATCHES):
         if tool.form == "custom":
             return tool, patch(step)
@@ -103,6 +134,60 @@ def _edit(
         if where and content:
             return tool, _filled(tool, {where: path, content: step.after}, workspace)
     raise NoToolError("file edit", tools)
+
+
+def _read(step: Read, tools: tuple[Offered, ...], workspace: str) -> Given:
+    for tool in _named(tools, _READS):
+        if where := _key(tool, _PATH):
+            path = f"{workspace.rstrip('/')}/{step.path}"
+            return tool, _filled(tool, {where: path}, workspace)
+    # Agents without such a tool read in their shell.
+    return _run(Run(f"cat {step.path}"), tools, workspace)
+
+
+def _todo(step: Todo, tools: tuple[Offered, ...], workspace: str) -> list[Given]:
+    for tool in _named(tools, _LISTS):
+        if (where := _key(tool, _ENTRIES)) and (item := _items(tool, where)):
+            key = _key(item, _ENTRY)
+            listed = [
+                _filled(item, {key: entry.text, "status": entry.status}, workspace)
+                for entry in step.entries
+            ]
+            return [(tool, _filled(tool, {where: listed}, workspace))]
+    creates = next(_named(tools, _CREATES), None)
+    updates = next(_named(tools, _UPDATES), None)
+    if creates is None or updates is None:
+        raise NoToolError("to-do list", tools)
+    subject, task = _key(creates, _SUBJECT), _key(updates, _TASK)
+    made: list[Given] = []
+    for number, entry in enumerate(step.entries, 1):
+        if number > len(step.before):
+            made.append((creates, _filled(creates, {subject: entry.text}, workspace)))
+        elif entry != step.before[number - 1]:
+            given = {task: str(number), "status": entry.status}
+            made.append((updates, _filled(updates, given, workspace)))
+    return made
+
+
+def _ask(step: Ask, tools: tuple[Offered, ...], workspace: str) -> Given:
+    for tool in _named(tools, _ASKS):
+        question = _items(tool, "questions")
+        option = _items(question, "options") if question else None
+        if question and option:
+            options = [
+                _filled(option, {"label": label, "description": label}, workspace)
+                for label in step.options
+            ]
+            given = {"question": step.question, "header": "Choice", "options": options}
+            filled = _filled(question, given, workspace)
+            return tool, _filled(tool, {"questions": [filled]}, workspace)
+    raise NoToolError("question", tools)
+
+
+def _items(tool: Offered, name: str) -> Offered | None:
+    """Return the schema of an array argument's items, as a tool's, or None."""
+    items = tool.schema.get("properties", {}).get(name, {}).get("items")
+    return Offered(name, schema=items) if isinstance(items, dict) else None
 
 
 def patch(step: Edit) -> str:
@@ -155,6 +240,8 @@ def _value(name: str, schema: dict[str, Any], workspace: str) -> Any:  # noqa: P
         return schema["enum"][0]
     if any(part in name.lower() for part in ("cwd", "dir", "workdir")):
         return workspace
+    if name in _WORDS:
+        return _WORDS[name]
     match _type(schema):
         case "boolean":
             return False

@@ -22,6 +22,8 @@ def configure(source: AgentSource, setup: Setup) -> tuple[Setup, dict[str, str]]
     whole = _filled(_joined(source.prepare, more), setup)
     for name, content in whole.files.items():
         _write(source, name, content, setup)
+    for name, content in _commands(whole, setup).items():
+        _write(source, name, content, setup)
     setup = structs.replace(setup, agent=source.name, args=whole.args, options=whole.options)
     return setup, dict(whole.env)
 
@@ -32,7 +34,21 @@ def _joined(first: Preparation, more: Preparation) -> Preparation:
         env={**first.env, **more.env},
         files=_merged(first.files, more.files),
         options=_merged(first.options, more.options),
+        commands={**first.commands, **more.commands},
     )
+
+
+def _commands(whole: Preparation, setup: Setup) -> dict[str, str]:
+    """Return the files of the scenario's commands, by path."""
+    found: dict[str, str] = {}
+    for turn in setup.scenario.turns:
+        for path, body in whole.commands.items() if turn.command else ():
+            name, text = (
+                part.replace("{name}", turn.command).replace("{prompt}", turn.prompt)
+                for part in (path, body)
+            )
+            found[name] = text
+    return found
 
 
 def _merged(first: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:

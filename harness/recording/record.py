@@ -225,7 +225,7 @@ class _Job:
             first = list(driver.begin())
         scrubber = self._scrubber(found, home, server.port)
         name = self.program.command
-        header = self._header(found, scrubber, [name, *_arguments(first)])
+        header = self._header(found, scrubber, [name, *_arguments(first)], setup)
         if found.played:
             _keep_real(self._path(header))
         made = _missing_folders(self._path(header))
@@ -240,6 +240,7 @@ class _Job:
                     scrubber=scrubber,
                     limits=self.limits,
                     namespace=namespace,
+                    held=server.held,
                     on_frame=lambda n: self.on_event(Progress("recording", n)),
                 )
                 try:
@@ -320,9 +321,10 @@ class _Job:
     def _path(self, header: Header) -> Path:
         return self.into / f"{header.id}.jsonl"
 
-    def _header(self, found: Found, scrubber: Scrubber, command: list[str]) -> Header:
+    def _header(self, found: Found, scrubber: Scrubber, command: list[str], setup: Setup) -> Header:
         recorder = self.room.recorder
         played = found.played
+        tells = getattr(recorder, "capabilities", None)
         return Header(
             cassette=FORMAT_VERSION,
             surface=self.room.name,
@@ -336,7 +338,7 @@ class _Job:
             command=scrubber.value(command),
             scrub=scrubber.applied,
             volatile=sorted(self.room.manifest.volatile_for(self.program.agent)),
-            capabilities=dict(recorder.CAPABILITIES),
+            capabilities=dict(tells(setup) if tells else recorder.CAPABILITIES),
             sources=[f"{SOURCE}{played.cassette} ({played.provenance})"] if played else [],
         )
 

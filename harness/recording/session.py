@@ -23,6 +23,7 @@ from harness.surfaces.base import (
     Done,
     Driver,
     Failed,
+    OnceHeld,
     OnceSilent,
     Send,
     SendText,
@@ -67,6 +68,7 @@ class Session:
         scrubber: Scrubber,
         limits: Limits,
         namespace: Namespace | None = None,
+        held: asyncio.Event | None = None,
         on_frame: Callable[[int], None] = lambda _: None,
     ) -> None:
         self.program = program
@@ -75,7 +77,9 @@ class Session:
         self.limits = limits
         self.asked: list[str] = []
         self.end: dict[str, Any] = {}
-        self.later: list[Action] = []
+        self.held = held or asyncio.Event()
+        self.later: list[Send | Signal] = []
+        self.is_to_be_held = False
         self.last: deque[str] = deque(maxlen=5)
         self._env = env
         self._cwd = cwd
@@ -137,16 +141,35 @@ class Session:
         """Whether there is, or will be, another frame."""
         return bool(self._exits_due) or not self._queue.empty()
 
-    async def next(self, *, silence: bool) -> Frame | None:
-        """Return the next frame; with `silence`, None once the agent has been silent."""
-        if not silence:
+    async def next(self) -> Frame | None:
+        """Return the next frame; where there is something `later`, None once it is time for it."""
+        if not self.later:
             return await self._next()
+        if self.is_to_be_held and (frame := await self._unless_held()) is not None:
+            return frame
         try:
             async with asyncio.timeout(self.limits.quiet):
                 item = await self._queue.get()
         except TimeoutError:
             return None
         return self._take(*item)
+
+    async def _unless_held(self) -> Frame | None:
+        """Return the next frame, or None once the model server holds its stream open."""
+        coming = asyncio.ensure_future(self._queue.get())
+        holding = asyncio.ensure_future(self.held.wait())
+        try:
+            await asyncio.wait({coming, holding}, return_when=asyncio.FIRST_COMPLETED)
+            return None if self.held.is_set() and not coming.done() else self._take(*await coming)
+        finally:
+            holding.cancel()
+            coming.cancel()
+
+    def due(self) -> list[Send | Signal]:
+        """Return what was for later, now that it is time for it."""
+        due, self.later = self.later, []
+        self.is_to_be_held = False
+        return due
 
     async def settle(self) -> None:
         """See `Wire.settle`."""
@@ -232,12 +255,8 @@ async def drive(wire: Session, driver: Driver, first: Iterable[Action]) -> None:
         return
     wire.awaiting = driver.awaiting
     while wire.goes_on:
-        frame = await wire.next(silence=bool(wire.later))
-        if frame is None:
-            later, wire.later = wire.later, []
-            done = await _perform(wire, later)
-        else:
-            done = await _perform(wire, driver.on_frame(frame))
+        frame = await wire.next()
+        done = await _perform(wire, wire.due() if frame is None else driver.on_frame(frame))
         wire.awaiting = driver.awaiting
         if done:
             return
@@ -257,6 +276,9 @@ async def _perform(wire: Session, actions: Iterable[Action]) -> bool:  # noqa: C
                 await wire.send(restore("text", text))
             case OnceSilent(data):
                 wire.later.append(Send(data))
+            case OnceHeld(then):
+                wire.later.append(then)
+                wire.is_to_be_held = True
             case CloseStdin():
                 await wire.close_stdin()
             case Signal(name):

@@ -83,6 +83,39 @@ class Pause(Struct, frozen=True):
     line: int = 0
 
 
+class Read(Struct, frozen=True):
+    """The model calls the agent's tool that reads a file of the workspace; `cat` without one."""
+
+    path: str
+    line: int = 0
+
+
+class Entry(Struct, frozen=True):
+    """One entry of a list of what is to be done."""
+
+    text: str
+    status: Literal["pending", "in_progress", "completed"]
+
+
+class Todo(Struct, frozen=True):
+    """The model calls the agent's tool that keeps a list of what is to be done.
+
+    `entries` is the whole list, `before` what the turn's last such step had made of it.
+    """
+
+    entries: tuple[Entry, ...]
+    before: tuple[Entry, ...] = ()
+    line: int = 0
+
+
+class Ask(Struct, frozen=True):
+    """The model calls the agent's tool that asks the user to choose one of some options."""
+
+    question: str
+    options: tuple[str, ...]
+    line: int = 0
+
+
 class Parallel(Struct, frozen=True):
     """Several tool calls in one model response, with a pause between two of them if need be."""
 
@@ -134,28 +167,49 @@ class Hold(Struct, frozen=True):
     line: int = 0
 
 
-Tool: TypeAlias = Run | Edit
-Step: TypeAlias = Think | Say | Run | Edit | Parallel | Usage | Fail | Disconnect | Hold | Pause
+Tool: TypeAlias = Run | Edit | Read | Todo | Ask
+Step: TypeAlias = Think | Say | Tool | Parallel | Usage | Fail | Disconnect | Hold | Pause
+
+Capability: TypeAlias = Literal["files", "terminal"]
+CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
+"""What a client may offer to do for the agent."""
 
 
 class Client(Struct, frozen=True):
     """What the client decides in a turn.
 
-    `approvals` answers every question for permission. `interrupt` is when the client
-    interrupts: at the first text delta, or once a command is running; None is never.
+    `approvals` answers every question for permission; `always` allows what is asked and all
+    that is like it. `interrupt` is when the client interrupts: at the last text delta, once a
+    command is running, or at the `start`, before the model has said anything; None is never.
+    `answer` is the option that it chooses where the model asks. `mode` is the mode that it sets
+    before its prompt; `resume` says that before its prompt it leaves the agent, and loads the
+    conversation again in a new one.
     """
 
-    approvals: Literal["allow", "decline"] = "allow"
-    interrupt: Literal["text", "command"] | None = None
+    approvals: Literal["allow", "decline", "always"] = "allow"
+    interrupt: Literal["text", "command", "start"] | None = None
+    answer: str = ""
+    mode: Literal["", "plan"] = ""
+    resume: bool = False
 
 
 class Turn(Struct, frozen=True):
-    """One prompt, and all that the model does for it."""
+    """One prompt, and all that the model does for it.
+
+    With a `command`, the client sends `/COMMAND`, and `prompt` is the text that the agent makes
+    of it: the agent is set up to have a command of that name.
+    """
 
     prompt: str
     model: tuple[Step, ...]
     client: Client = Client()
+    command: str = ""
     line: int = 0
+
+    @property
+    def typed(self) -> str:
+        """What the client sends as the prompt."""
+        return f"/{self.command}" if self.command else self.prompt
 
     def responses(self) -> list[tuple[Step, ...]]:
         """Split the steps into model responses: a tool step ends one."""
@@ -163,7 +217,7 @@ class Turn(Struct, frozen=True):
         steps: list[Step] = []
         for step in self.model:
             steps.append(step)
-            if isinstance(step, Run | Edit | Parallel):
+            if isinstance(step, Tool | Parallel):
                 found.append(tuple(steps))
                 steps = []
         if steps:
@@ -175,8 +229,9 @@ class Scenario(Struct, frozen=True):
     """A scenario: `id` is the stem of its file.
 
     `permissions` says whether the agent is set up to ask before it acts. `files` are the
-    texts in the workspace at the start, by relative path. `wire` is how the model server
-    writes: each event whole, or split inside multi-byte characters.
+    texts in the workspace at the start, by relative path. `capabilities` are what the client
+    offers to do for the agent. `wire` is how the model server writes: each event whole, or split
+    inside multi-byte characters.
     """
 
     id: str
@@ -185,11 +240,12 @@ class Scenario(Struct, frozen=True):
     turns: tuple[Turn, ...]
     permissions: Literal["ask", "automatic"] = "automatic"
     files: dict[str, str] = field(default_factory=dict)
+    capabilities: tuple[Capability, ...] = ()
     wire: Literal["whole", "split-bytes"] = "whole"
     path: str = ""
 
 
-def describe(step: Step) -> str:  # noqa: C901, PLR0911 - one line a kind of step
+def describe(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one line a kind of step
     """Return a step as one short readable line, such as `run: echo hi`."""
     match step:
         case Think():
@@ -200,6 +256,12 @@ def describe(step: Step) -> str:  # noqa: C901, PLR0911 - one line a kind of ste
             return f"run: {shorten(step.command)}"
         case Edit():
             return f"edit: {step.path} ({'create' if step.before is None else 'change'})"
+        case Read():
+            return f"read: {step.path}"
+        case Todo():
+            return f"todo: {len(step.entries)} entries"
+        case Ask():
+            return f"ask: {shorten(step.question)}"
         case Parallel():
             return f"parallel: {', '.join(describe(tool) for tool in step.steps)}"
         case Usage():

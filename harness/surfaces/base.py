@@ -4,6 +4,7 @@ Normalizers and drivers are sans-io. They see frames and say what follows; proce
 files and clocks are the runner's.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Literal, Protocol
 
@@ -102,7 +103,27 @@ class OnceSilent(Struct, frozen=True):
     data: Any
 
 
-Action = Send | SendText | CloseStdin | Signal | Start | Done | Failed | Unhandled | OnceSilent
+class OnceHeld(Struct, frozen=True):
+    """Do it once the model server holds its stream open, and the agent is silent.
+
+    So an interrupt comes before the model has said anything, and after it was asked.
+    """
+
+    action: Send | Signal
+
+
+Action = (
+    Send
+    | SendText
+    | CloseStdin
+    | Signal
+    | Start
+    | Done
+    | Failed
+    | Unhandled
+    | OnceSilent
+    | OnceHeld
+)
 
 
 class Driver(Protocol):
@@ -129,6 +150,8 @@ class Wire(Protocol):
     """
 
     awaiting: str
+    held: asyncio.Event
+    """Set while the model server holds a stream open and silent."""
 
     async def start(self, args: list[str]) -> None:
         """Start a process of the agent: its arguments after the program's own path."""
@@ -190,12 +213,16 @@ class Preparation(Struct, frozen=True, forbid_unknown_fields=True):
     surface's own: what its driver does otherwise with this agent. In every text, keys too,
     `{port}` (the model server's), `{home}`, `{workspace}` and `{key}` are replaced; other braces
     stay. A file's path has to be in `{home}` or `{workspace}`.
+
+    `commands` are the files that give the agent a command of its own, for each turn of a
+    scenario that has one: as `files`, and `{name}` and `{prompt}` are replaced too.
     """
 
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    commands: Mapping[str, str] = field(default_factory=dict)
 
 
 class Setup(Struct, frozen=True):
@@ -232,7 +259,10 @@ class Recorder(Protocol):
     PROTOCOL: str
     """The header's `protocol`."""
     CAPABILITIES: Mapping[str, Any]
-    """The header's `capabilities`: what the client declares, and how it was set up."""
+    """The header's `capabilities`: what the client declares, and how it was set up.
+
+    Where that is not the same for every scenario, `capabilities(setup)` returns it instead.
+    """
     RULES: Rules
     """What of this wire is scrubbed beyond what is scrubbed on every wire."""
 

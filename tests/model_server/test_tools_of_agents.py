@@ -6,13 +6,19 @@ import pytest
 
 from harness.model_server import tools
 from harness.model_server.view import Offered
-from harness.scenarios import Edit, Run
+from harness.scenarios import Ask, Edit, Entry, Read, Run, Todo, Tool
 
 RUN = Run("echo hi")
 CREATE = Edit("a/b.txt", "", "one\ntwo\n", None, "one\ntwo\n")
 CHANGE = Edit("a/b.txt", "two", "2", "one\ntwo\n", "one\n2\n")
 STRING = {"type": "string"}
 PATCH = "*** Begin Patch\n*** Add File: a/b.txt\n+one\n+two\n*** End Patch"
+
+
+def call(step: Tool, offered: tuple[Offered, ...], workspace: str) -> tools.Given:
+    (given,) = tools.calls(step, offered, workspace)
+    assert tools.number(step, offered) == 1
+    return given
 
 
 def tool(name: str, required: list[str], **properties: Any) -> Offered:
@@ -33,17 +39,17 @@ SHELLS = {
 def test_shell_tools(name: str) -> None:
     offered, key = SHELLS[name]
     other = tool("write_stdin", ["session_id"], session_id={"type": "number"})
-    assert tools.call(RUN, (other, offered), "/w") == (offered, {key: "echo hi"})
+    assert call(RUN, (other, offered), "/w") == (offered, {key: "echo hi"})
 
 
 def test_a_shell_tool_that_takes_a_list() -> None:
     offered = tool("shell", ["command"], command={"type": ["array", "null"]})
-    assert tools.call(RUN, (offered,), "/w")[1] == {"command": ["bash", "-lc", "echo hi"]}
+    assert call(RUN, (offered,), "/w")[1] == {"command": ["bash", "-lc", "echo hi"]}
 
 
 def test_the_apis_own_shell() -> None:
     offered = Offered("local_shell", "local_shell")
-    assert tools.call(RUN, (offered,), "/w")[1] == {"command": ["bash", "-lc", "echo hi"]}
+    assert call(RUN, (offered,), "/w")[1] == {"command": ["bash", "-lc", "echo hi"]}
 
 
 def test_a_command_that_is_not_required_makes_no_shell() -> None:
@@ -77,7 +83,7 @@ def test_required_arguments_that_the_script_does_not_name() -> None:
         d={"type": "string", "default": "given"},
         unneeded=STRING,
     )
-    assert tools.call(RUN, (offered,), "/w")[1] == {
+    assert call(RUN, (offered,), "/w")[1] == {
         "command": "echo hi",
         "description": "As the user asked",
         "workdir": "/w",
@@ -111,27 +117,27 @@ REPLACE = tool(
 
 def test_a_free_form_patch() -> None:
     offered = Offered("apply_patch", "custom")
-    assert tools.call(CREATE, (WRITE, offered), "/w") == (offered, PATCH)
+    assert call(CREATE, (WRITE, offered), "/w") == (offered, PATCH)
 
 
 def test_a_patch_as_an_argument() -> None:
     offered = tool("apply_patch", ["input"], input=STRING)
-    assert tools.call(CREATE, (offered,), "/w")[1] == {"input": PATCH}
+    assert call(CREATE, (offered,), "/w")[1] == {"input": PATCH}
 
 
 def test_claudes_write_and_edit() -> None:
-    assert tools.call(CREATE, (EDIT, WRITE), "/w/") == (
+    assert call(CREATE, (EDIT, WRITE), "/w/") == (
         WRITE,
         {"file_path": "/w/a/b.txt", "content": "one\ntwo\n"},
     )
-    assert tools.call(CHANGE, (WRITE, EDIT), "/w") == (
+    assert call(CHANGE, (WRITE, EDIT), "/w") == (
         EDIT,
         {"file_path": "/w/a/b.txt", "old_string": "two", "new_string": "2"},
     )
 
 
 def test_geminis_replace_and_opencodes_edit() -> None:
-    given = tools.call(CHANGE, (REPLACE,), "/w")[1]
+    given = call(CHANGE, (REPLACE,), "/w")[1]
     assert given == {
         "file_path": "/w/a/b.txt",
         "old_string": "two",
@@ -139,7 +145,7 @@ def test_geminis_replace_and_opencodes_edit() -> None:
         "instruction": "As the user asked",
     }
     offered = tool("edit", ["filePath"], filePath=STRING, oldString=STRING, newString=STRING)
-    assert tools.call(CHANGE, (offered,), "/w")[1] == {
+    assert call(CHANGE, (offered,), "/w")[1] == {
         "filePath": "/w/a/b.txt",
         "oldString": "two",
         "newString": "2",
@@ -148,12 +154,119 @@ def test_geminis_replace_and_opencodes_edit() -> None:
 
 def test_a_change_where_files_can_only_be_written_whole() -> None:
     offered = tool("write_file", ["path", "content"], path=STRING, content=STRING)
-    assert tools.call(CHANGE, (offered,), "/w")[1] == {"path": "/w/a/b.txt", "content": "one\n2\n"}
+    assert call(CHANGE, (offered,), "/w")[1] == {"path": "/w/a/b.txt", "content": "one\n2\n"}
 
 
 @pytest.mark.parametrize(("step", "wanted"), [(RUN, "shell"), (CREATE, "file edit")])
 def test_no_tool_lists_those_there_are(step: Run | Edit, wanted: str) -> None:
     offered = (Offered("web_search", "other"), tool("look", []))
     with pytest.raises(tools.NoToolError) as caught:
-        tools.call(step, offered, "/w")
+        call(step, offered, "/w")
     assert str(caught.value) == f"the agent offers no {wanted} tool; it offers: web_search, look"
+
+
+ENTRIES = (Entry("First", "completed"), Entry("Second", "in_progress"))
+STATUS = {"type": "string", "enum": ["pending", "in_progress", "completed"]}
+
+
+def listing(name: str, key: str, text: str, **more: Any) -> Offered:
+    properties = {text: STRING, "status": STATUS, **more}
+    items = {"type": "object", "properties": properties, "required": list(properties)}
+    return tool(name, [key], **{key: {"type": "array", "items": items}})
+
+
+@pytest.mark.parametrize(
+    ("offered", "key", "entries"),
+    [
+        (
+            listing("update_plan", "plan", "step"),
+            "plan",
+            [
+                {"step": "First", "status": "completed"},
+                {"step": "Second", "status": "in_progress"},
+            ],
+        ),
+        (
+            listing("todowrite", "todos", "content", priority=STRING),
+            "todos",
+            [
+                {"content": "First", "status": "completed", "priority": "medium"},
+                {"content": "Second", "status": "in_progress", "priority": "medium"},
+            ],
+        ),
+        (
+            listing("write_todos", "todos", "description"),
+            "todos",
+            [
+                {"description": "First", "status": "completed"},
+                {"description": "Second", "status": "in_progress"},
+            ],
+        ),
+    ],
+)
+def test_a_list_is_written_whole(offered: Offered, key: str, entries: list[Any]) -> None:
+    assert call(Todo(ENTRIES), (offered,), "/w") == (offered, {key: entries})
+
+
+def test_a_list_that_is_kept_entry_by_entry_gets_a_call_for_each_change() -> None:
+    create = tool("TaskCreate", ["subject", "description"], subject=STRING, description=STRING)
+    update = tool("TaskUpdate", ["taskId"], taskId=STRING, status=STATUS)
+    first = Todo(tuple(Entry(entry.text, "pending") for entry in ENTRIES))
+    assert tools.calls(first, (create, update), "/w") == [
+        (create, {"subject": "First", "description": "As the user asked"}),
+        (create, {"subject": "Second", "description": "As the user asked"}),
+    ]
+    assert tools.number(first, (create, update)) == 2
+    second = Todo((ENTRIES[0], first.entries[1], Entry("Third", "pending")), first.entries)
+    assert tools.calls(second, (create, update), "/w") == [
+        (update, {"taskId": "1", "status": "completed"}),
+        (create, {"subject": "Third", "description": "As the user asked"}),
+    ]
+    assert tools.number(second, (create, update)) == 2
+
+
+def test_a_question_has_its_options_and_what_the_tool_requires() -> None:
+    option = {
+        "type": "object",
+        "properties": {"label": STRING, "description": STRING},
+        "required": ["label", "description"],
+    }
+    question = {
+        "type": "object",
+        "properties": {
+            "id": STRING,
+            "question": STRING,
+            "header": STRING,
+            "options": {"type": "array", "items": option},
+            "multiSelect": {"type": "boolean", "default": False},
+        },
+        "required": ["id", "question", "header", "options", "multiSelect"],
+    }
+    offered = tool("AskUserQuestion", ["questions"], questions={"type": "array", "items": question})
+    assert call(Ask("Which?", ("Red", "Blue")), (offered,), "/w")[1] == {
+        "questions": [
+            {
+                "question": "Which?",
+                "header": "Choice",
+                "options": [
+                    {"label": "Red", "description": "Red"},
+                    {"label": "Blue", "description": "Blue"},
+                ],
+                "id": "choice",
+                "multiSelect": False,
+            }
+        ]
+    }
+
+
+def test_a_file_is_read_with_its_tool_or_in_the_shell() -> None:
+    reads = tool("read_file", ["file_path"], file_path=STRING, offset={"type": "integer"})
+    assert call(Read("a.txt"), (reads,), "/w/") == (reads, {"file_path": "/w/a.txt"})
+    shell = SHELLS["claude"][0]
+    assert call(Read("a.txt"), (shell,), "/w") == (shell, {"command": "cat a.txt"})
+
+
+@pytest.mark.parametrize("step", [Todo(ENTRIES), Ask("Which?", ("Red", "Blue"))])
+def test_without_a_tool_for_it_a_step_cannot_be_called(step: Tool) -> None:
+    with pytest.raises(tools.NoToolError, match="it offers: Bash"):
+        tools.calls(step, (SHELLS["claude"][0],), "/w")

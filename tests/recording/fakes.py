@@ -64,13 +64,14 @@ class Talk:
         return [frame.content for frame in self.frames if frame.channel == channel]
 
 
-def talk(
+def talk(  # noqa: PLR0913 - what a session needs
     folder: Path,
     body: str,
     driver: FakeDriver | None = None,
     *,
     limits: Limits = QUICK,
     namespace: Namespace | None = None,
+    held: asyncio.Event | None = None,
 ) -> Talk:
     """Run an agent with a driver to its end, then assert that no process is left."""
     driver = driver or FakeDriver()
@@ -90,6 +91,7 @@ def talk(
                 scrubber=scrubber,
                 limits=limits,
                 namespace=namespace,
+                held=held,
             )
             try:
                 async with asyncio.timeout(limits.seconds):
@@ -159,6 +161,7 @@ class NoModel:
     def __init__(self, scenario: Scenario, workspace: str, sockets: list[Any]) -> None:  # noqa: ARG002
         self.port = int(sockets[0].getsockname()[1])
         self.problems: list[str] = []
+        self.held = asyncio.Event()
 
     def unused(self) -> list[str]:
         return []

@@ -10,7 +10,7 @@ import yaml
 
 from harness.recording.configure import configure
 from harness.recording.errors import RecordError
-from harness.scenarios import Scenario
+from harness.scenarios import Say, Scenario, Turn
 from harness.surfaces.base import Setup
 from harness.surfaces.registry import AgentSource
 
@@ -91,3 +91,18 @@ def test_an_entry_says_how_to_get_its_agent() -> None:
 def test_a_word_that_no_entry_has_is_refused() -> None:
     with pytest.raises(msgspec.ValidationError, match="unknown field `arg`"):
         source("{name: some, prepare: {arg: [x]}}")
+
+
+def test_a_command_of_the_scenarios_is_written_where_the_agent_looks(tmp_path: Path) -> None:
+    entry = """
+name: some-cli
+prepare:
+  commands: {"{workspace}/.some/{name}.toml": 'prompt = "{prompt} {port}"'}
+"""
+    source = msgspec.convert(yaml.safe_load(entry), AgentSource)
+    turns = (Turn("Say hello.", (Say(("hi",)),), command="greet"), Turn("Go.", (Say(("on",)),)))
+    story = Scenario("s", "t", ("text",), turns)
+    configure(source, Setup(story, str(tmp_path / "w"), str(tmp_path / "h"), 7, "/some", "key"))
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert written == [tmp_path / "w" / ".some" / "greet.toml"]
+    assert written[0].read_text("utf-8") == 'prompt = "Say hello. 7"'

@@ -13,6 +13,7 @@ from harness.surfaces.base import (
     Done,
     Driver,
     Failed,
+    OnceHeld,
     OnceSilent,
     Send,
     Setup,
@@ -103,6 +104,74 @@ def test_app_server_asks_for_the_next_turn_when_one_is_over() -> None:
         sent.append(action.data["params"]["input"][0]["text"])
     assert sent == [turn.prompt for turn in scenario("multi-turn").turns[1:]]
     assert feed(driver, over) == [Done()]
+
+
+def over(thread: str, turn: str = "U") -> dict[str, Any]:
+    params = {"threadId": thread, "turn": {"id": turn}}
+    return {"method": "turn/completed", "params": params}
+
+
+def test_app_server_loads_the_thread_in_a_new_process() -> None:
+    driver, thread = begun("session-load")
+    assert feed(driver, over(thread)) == [CloseStdin()]
+    start, initialize = feed(driver, {"code": 0}, "exit")
+    assert start == Start(["app-server"])
+    assert isinstance(initialize, Send)
+    # A new process is a new connection: its ids begin anew.
+    assert (initialize.data["method"], initialize.data["id"]) == ("initialize", 0)
+    _, resume = feed(driver, {"id": 0, "result": {}})
+    assert isinstance(resume, Send)
+    assert (resume.data["method"], resume.data["id"]) == ("thread/resume", 1)
+    assert resume.data["params"]["threadId"] == thread
+    (turn,) = feed(driver, {"id": 1, "result": {"thread": {"id": thread}}})
+    assert isinstance(turn, Send)
+    assert turn.data["params"]["input"][0]["text"] == "Now go on with four."
+    assert feed(driver, over(thread, "V")) == [Done()]
+
+
+def test_app_server_an_exit_that_nobody_asked_for_starts_nothing() -> None:
+    driver, _ = begun("session-load")
+    assert feed(driver, {"code": 1}, "exit") == []
+
+
+def test_app_server_cancels_before_the_first_token() -> None:
+    driver = app_server.make_driver(setup("cancel-before-first-token"))
+    list(driver.begin())
+    feed(driver, {"id": 0, "result": {}})
+    feed(driver, {"id": 1, "result": {"thread": {"id": "T"}}})
+    assert feed(driver, {"id": 2, "result": {"turn": {"id": "U"}}}) == [
+        OnceHeld(
+            Send({"method": "turn/interrupt", "id": 3, "params": {"threadId": "T", "turnId": "U"}})
+        )
+    ]
+
+
+def test_exec_is_ended_before_the_first_token() -> None:
+    driver = codex_exec.make_driver(setup("cancel-before-first-token"))
+    assert list(driver.begin())[1:] == [CloseStdin(), OnceHeld(Signal("SIGINT"))]
+    assert feed(driver, {"signal": "SIGINT"}, "exit") == [Done()]
+
+
+@pytest.mark.parametrize(("name", "modes"), [("mode-change", [None, "plan"]), ("text", [None])])
+def test_app_server_sets_the_mode_of_a_turn(name: str, modes: list[str | None]) -> None:
+    driver = app_server.make_driver(setup(name))
+    list(driver.begin())
+    feed(driver, {"id": 0, "result": {}})
+    sent = feed(driver, {"id": 1, "result": {"thread": {"id": "T"}}})
+    if len(modes) > 1:
+        sent += feed(driver, over("T"))
+    found = [action.data["params"].get("collaborationMode") for action in sent]  # type: ignore[union-attr] # all are Send
+    assert [mode and mode["mode"] for mode in found] == modes
+
+
+def test_app_server_answers_a_question_as_the_client_chooses() -> None:
+    driver, thread = begun("question")
+    params = {"threadId": thread, "questions": [{"id": "colour"}, {"id": "gloss"}]}
+    asked = {"method": "item/tool/requestUserInput", "id": 0, "params": params}
+    answer = {"answers": ["Blue"]}
+    assert feed(driver, asked) == [
+        Send({"id": 0, "result": {"answers": {"colour": answer, "gloss": answer}}})
+    ]
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,74 @@ WRONG = {
         "`cached_input` is more than `input`",
         "a part of `input`",
     ),
+    "read of nothing": (TURN + "    - read: a\n", 6, "`a` is not there to be read", "`files`"),
+    "todo status": (
+        TURN + "    - todo: [{text: a, status: done}]\n",
+        6,
+        "`turns[0].model[0].todo[0].status` is 'done'",
+        "pending, in_progress, completed",
+    ),
+    "todo without change": (
+        TURN + "    - todo: &t [{text: a, status: pending}]\n    - todo: *t\n",
+        6,
+        "`turns[0].model[1].todo` changes nothing",
+        "change an entry",
+    ),
+    "todo forgets": (
+        TURN
+        + "    - todo: [{text: a, status: pending}]\n    - todo: [{text: b, status: pending}]\n",
+        7,
+        "lacks an entry of the list before",
+        "repeat the entries",
+    ),
+    "ask without choice": (
+        TURN + "    - ask: {question: q, options: [a, a]}\n",
+        6,
+        "`turns[0].model[0].ask.options` is no choice",
+        "two or more",
+    ),
+    "ask without answer": (
+        TURN + "    - ask: {question: q, options: [a, b]}\n    - say: s\n",
+        4,
+        "`turns[0]` asks, and its client has no `answer`",
+        "add it",
+    ),
+    "answer is no option": (
+        TURN + "    - ask: {question: q, options: [a, b]}\n    - say: s\n    client: {answer: c}\n",
+        8,
+        "`turns[0].client.answer` is 'c'",
+        "known: a, b",
+    ),
+    "answer to nothing": (
+        TURN + "    - say: s\n    client: {answer: c}\n",
+        7,
+        "nothing is asked in this turn",
+        "remove `answer`",
+    ),
+    "start not alone": (
+        TURN + "    - say: s\n    - hold: true\n    client: {interrupt: start}\n",
+        7,
+        "a turn that is interrupted at its start is `hold` alone",
+        "mend it",
+    ),
+    "resume of nothing": (
+        TURN + "    - say: s\n    client: {resume: true}\n",
+        4,
+        "the first turn has nothing to resume",
+        "remove `resume`",
+    ),
+    "command's name": (
+        HEAD + "  - prompt: p\n    command: /p\n    model:\n    - say: s\n",
+        5,
+        "`/p` is no name of a command",
+        "small letters",
+    ),
+    "capability": (
+        "title: t\nshows: [text]\ncapabilities: [sound]\nturns: []\n",
+        3,
+        "`capabilities[0]` is 'sound'",
+        "known: files, terminal",
+    ),
     "not a number": (
         TURN + "    - pause_ms: soon\n",
         6,
@@ -85,8 +153,8 @@ WRONG = {
     "edit of an unknown file": (
         TURN + "    - edit: {path: a, old: o, new: n}\n",
         6,
-        "no earlier `edit` created `a`",
-        "create it with `content` first",
+        "no earlier step created `a`, or read it",
+        "create it with `content`, or `read` it",
     ),
     "edit twice": (
         TURN + '    - edit: {path: a, content: "x\\n"}\n    - edit: {path: a, content: "y\\n"}\n',

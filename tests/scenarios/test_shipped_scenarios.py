@@ -26,6 +26,9 @@ from harness.scenarios import (
 )
 
 IDS = (
+    "cancel-before-first-token",
+    "client-files",
+    "client-terminal",
     "command",
     "command-approved",
     "command-declined",
@@ -37,11 +40,17 @@ IDS = (
     "interrupt-command",
     "interrupt-text",
     "long-output",
+    "mode-change",
     "model-error",
     "multi-turn",
     "parallel-tools",
+    "permission-always",
+    "plan",
+    "question",
     "rate-limited",
     "reasoning",
+    "session-load",
+    "slash-commands",
     "slow-output",
     "text",
     "unicode",

@@ -60,6 +60,7 @@ RESULTS: Final = frozenset(
     }
 )
 _START: Final = "stream_event/content_block_start/"
+_RESUME: Final = "--resume="
 _SERVER_RESULTS: Final = (
     "web_search_tool_result",
     "web_fetch_tool_result",
@@ -226,9 +227,14 @@ class Normalizer(LineNormalizer):
         """See `LineNormalizer`."""
         return read(frame)
 
-    def new_process(self, frame: Frame) -> None:  # noqa: ARG002 - its command line says nothing
-        """See `LineNormalizer`."""
+    def new_process(self, frame: Frame) -> None:
+        """See `LineNormalizer`: what it is told to resume is on its command line."""
         self.control.new_process()
+        command = frame.data.get("command") if isinstance(frame.data, dict) else None
+        words = [str(word) for word in command] if isinstance(command, list) else []
+        self.state.resumes = next(
+            (word.removeprefix(_RESUME) for word in words if word.startswith(_RESUME)), ""
+        )
 
     def warn(self, message: str) -> None:
         """See `LineNormalizer`."""

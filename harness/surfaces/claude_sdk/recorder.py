@@ -4,25 +4,25 @@ import asyncio
 import contextlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.cassette.scrub import Rules
 from harness.recording.errors import RecordError
+from harness.scenarios import Ask, Todo
 from harness.surfaces.base import Program, Setup, Wire
 from harness.surfaces.claude_sdk.story import Story
 
 if TYPE_CHECKING:
-    from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
+    from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ToolPermissionContext
 
     from harness.surfaces.claude_sdk.transport import WireTransport
 
-__all__ = ["CAPABILITIES", "PROGRAM", "PROTOCOL", "RULES", "converse", "prepare"]
+__all__ = ["PROGRAM", "PROTOCOL", "RULES", "capabilities", "converse", "prepare"]
 
 PROGRAM = Program(
     agent="claude-code", command="claude", package="claude_agent_sdk", inside="_bundled/claude"
 )
 PROTOCOL = "claude-agent-sdk stream-json"
-CAPABILITIES: Final = {"canUseTool": True, "includePartialMessages": True, "settingSources": []}
 RULES = Rules(
     durations=frozenset(
         {
@@ -44,11 +44,38 @@ RULES = Rules(
 _DECLINED = "The user declined."
 
 
+def capabilities(setup: Setup) -> Mapping[str, Any]:
+    """Return what the client declares, and how it is set up."""
+    return {
+        "canUseTool": True,
+        "includePartialMessages": True,
+        "settingSources": _sources(setup),
+    }
+
+
+def _sources(setup: Setup) -> list[Literal["user", "project", "local"]]:
+    """Commands of the workspace's are settings of the project."""
+    return ["project"] if any(turn.command for turn in setup.scenario.turns) else []
+
+
 def prepare(setup: Setup) -> Mapping[str, str]:
-    """Return the variables that the CLI needs; it takes no configuration file."""
+    """Write the scenario's commands; return the variables that the CLI needs."""
     folder = Path(setup.home) / ".claude"
     folder.mkdir(exist_ok=True)
-    return {
+    for turn in setup.scenario.turns:
+        if turn.command:
+            file = Path(setup.workspace, ".claude", "commands", f"{turn.command}.md")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(turn.prompt, "utf-8")
+    variables = {}
+    steps = [step for turn in setup.scenario.turns for step in turn.model]
+    if any(isinstance(step, Todo | Ask) for step in steps):
+        # Otherwise the model has to search for the tools that are seldom needed.
+        variables["ENABLE_TOOL_SEARCH"] = "false"
+    if any(isinstance(step, Todo) for step in steps):
+        # The list is off unless it is asked for; of its two forms, the one that is kept whole.
+        variables |= {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1", "CLAUDE_CODE_ENABLE_TASKS": "0"}
+    return variables | {
         "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{setup.port}",
         "ANTHROPIC_API_KEY": setup.key,
         "CLAUDE_CONFIG_DIR": str(folder),
@@ -81,14 +108,23 @@ async def converse(setup: Setup, wire: Wire) -> None:
         ) from error
     story = Story(setup.scenario)
 
-    async def can_use_tool(*_: Any) -> PermissionResultAllow | PermissionResultDeny:
-        if story.turn.client.approvals == "allow":
+    async def can_use_tool(
+        name: str, given: dict[str, Any], context: "ToolPermissionContext"
+    ) -> PermissionResultAllow | PermissionResultDeny:
+        client = story.turn.client
+        if name == "AskUserQuestion":
+            answers = {asked["question"]: client.answer for asked in given["questions"]}
+            return PermissionResultAllow(updated_input={**given, "answers": answers})
+        if client.approvals == "allow":
             return PermissionResultAllow()
+        if client.approvals == "always":
+            return PermissionResultAllow(updated_permissions=context.suggestions)
         return PermissionResultDeny(message=_DECLINED)
 
-    options = _options(setup, can_use_tool)
-    transport = WireTransport(wire, _arguments(options), story)
-    await _talk(ClaudeSDKClient(options, transport), transport, story, wire)
+    while story.coming is not None:
+        options = _options(setup, can_use_tool, story.session)
+        transport = WireTransport(wire, _arguments(options), story)
+        await _talk(ClaudeSDKClient(options, transport), transport, story, wire)
 
 
 async def _talk(
@@ -99,11 +135,9 @@ async def _talk(
         wire.awaiting = "the response to initialize"
         await client.connect()
         listening = asyncio.create_task(_listen(client))
-        while (prompt := story.next_prompt()) is not None:
-            wire.awaiting = story.awaiting
-            await client.query(prompt)
-            while await _first(transport.cues.get(), listening) == "interrupt":
-                await client.interrupt()
+        await _turn(client, transport, story, wire, listening)
+        while story.coming is not None and not story.coming.client.resume:
+            await _turn(client, transport, story, wire, listening)
     except Exception as error:
         if transport.error is not None:
             raise transport.error from error
@@ -118,6 +152,29 @@ async def _talk(
         if listening is not None:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
+    if story.coming is not None:
+        # The next turn is in a new process.
+        story.leave()
+        await wire.close_stdin()
+        async for _ in wire.frames():
+            pass
+
+
+async def _turn(
+    client: "ClaudeSDKClient",
+    transport: "WireTransport",
+    story: Story,
+    wire: Wire,
+    listening: asyncio.Task[None],
+) -> None:
+    if story.coming is not None and story.coming.client.mode:
+        wire.awaiting = "the response to set_permission_mode"
+        await client.set_permission_mode(story.coming.client.mode)
+    prompt = story.next_prompt()
+    wire.awaiting = story.awaiting
+    await client.query(prompt)
+    while await _first(transport.cues.get(), listening) == "interrupt":
+        await client.interrupt()
 
 
 async def _listen(client: "ClaudeSDKClient") -> None:
@@ -137,14 +194,15 @@ async def _first(cue: Any, listening: asyncio.Task[None]) -> str:
     raise RecordError(5, "the Claude Agent SDK ended the conversation")
 
 
-def _options(setup: Setup, can_use_tool: Any) -> "ClaudeAgentOptions":
+def _options(setup: Setup, can_use_tool: Any, session: str) -> "ClaudeAgentOptions":
     from claude_agent_sdk import ClaudeAgentOptions  # noqa: PLC0415
 
     asks = setup.scenario.permissions == "ask"
     return ClaudeAgentOptions(
         cwd=setup.workspace,
         cli_path=setup.program,
-        setting_sources=[],
+        setting_sources=_sources(setup),
+        resume=session or None,
         include_partial_messages=True,
         permission_mode="default" if asks else "bypassPermissions",
         # Where the CLI asks nothing, the SDK warns of a client that is ready to answer.

@@ -56,6 +56,7 @@ class State:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self.started = False
+        self.resumes = ""
         self.session: str | None = None
         self.thread: str | UnsetType = UNSET
         self.refs: ProviderRefs | UnsetType = UNSET
@@ -75,7 +76,9 @@ class State:
         """Emit `session.started` at the first evidence of a session (DECISIONS.md 13)."""
         if not self.started:
             self.started = True
-            self.ledger.emit(ev.SessionStarted, pl.SessionStartedPayload(), synthesized=synthesized)
+            resume = {"providerThreadId": self.resumes} if self.resumes else UNSET
+            payload = pl.SessionStartedPayload(resume=resume)
+            self.ledger.emit(ev.SessionStarted, payload, synthesized=synthesized)
 
     def named(self, session: str) -> None:
         """A message names the provider's session, which is the thread."""

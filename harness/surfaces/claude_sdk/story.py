@@ -24,6 +24,18 @@ class Story:
         self._said = ""
         self._interrupted = self._calls = self._stopped = False
         self._over = self._idle = False
+        self.session = ""
+        """The id that the agent gave the conversation, once it has said it."""
+
+    @property
+    def coming(self) -> Turn | None:
+        """The turn that is next, or None after the last."""
+        return self._turns[self._number] if self._number < len(self._turns) else None
+
+    @property
+    def waits_for_model(self) -> bool:
+        """Whether the client speaks once the model holds its stream, before it says anything."""
+        return self._number > 0 and self._is_to_interrupt("start")
 
     @property
     def turn(self) -> Turn:
@@ -38,22 +50,25 @@ class Story:
     @property
     def patience(self) -> float | None:
         """The seconds of silence that say something; None while silence says nothing."""
-        if self._over:
+        if self._over or self.waits_for_model:
             return _OVER
         if self._calls and self._stopped and self._is_to_interrupt("command"):
             return _RUNNING
         return None
 
-    def next_prompt(self) -> str | None:
-        """Begin the next turn and return its prompt, or None after the last."""
-        if self._number == len(self._turns):
-            return None
+    def next_prompt(self) -> str:
+        """Begin the next turn and return its prompt."""
         self._number += 1
         self._begin()
-        return self.turn.prompt
+        return self.turn.typed
+
+    def leave(self) -> None:
+        """The process is left: what it said last says nothing of the next one."""
+        self._begin()
 
     def on_message(self, message: dict[str, Any]) -> Cue | None:
         """Return what the client does once it has seen this message, if anything."""
+        self.session = str(message.get("session_id", self.session))
         match message:
             case {"type": "stream_event", "event": dict(event)}:
                 return self._on_event(event)
@@ -89,7 +104,7 @@ class Story:
                     return self._interrupt()
         return None
 
-    def _is_to_interrupt(self, when: Literal["text", "command"]) -> bool:
+    def _is_to_interrupt(self, when: Literal["text", "command", "start"]) -> bool:
         return self.turn.client.interrupt == when and not self._interrupted
 
     def _interrupt(self) -> Cue:

@@ -77,7 +77,7 @@ class WireTransport(Transport):
         while True:
             coming = asyncio.ensure_future(anext(frames, None))
             try:
-                while not (await asyncio.wait({coming}, timeout=self._story.patience))[0]:
+                while not await self._comes(coming):
                     self._cue(self._story.on_silence())
                     await self._free.wait()
             except asyncio.CancelledError:
@@ -88,6 +88,17 @@ class WireTransport(Transport):
             if frame is None:
                 return
             yield frame
+
+    async def _comes(self, coming: "asyncio.Future[Frame | None]") -> bool:
+        """Wait for the next frame; False where a silence says something before it comes."""
+        if self._story.waits_for_model and not self._wire.held.is_set():
+            holding = asyncio.ensure_future(self._wire.held.wait())
+            try:
+                either: set[asyncio.Future[Any]] = {coming, holding}
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                holding.cancel()
+        return bool((await asyncio.wait({coming}, timeout=self._story.patience))[0])
 
     def _cue(self, cue: Cue) -> None:
         self._free.clear()

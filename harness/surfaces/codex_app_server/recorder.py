@@ -4,8 +4,19 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from harness.cassette import Frame
-from harness.scenarios import Say
-from harness.surfaces.base import Action, Done, Failed, OnceSilent, Send, Setup, Start, Unhandled
+from harness.scenarios import Ask, Say
+from harness.surfaces.base import (
+    Action,
+    CloseStdin,
+    Done,
+    Failed,
+    OnceHeld,
+    OnceSilent,
+    Send,
+    Setup,
+    Start,
+    Unhandled,
+)
 from harness.surfaces.codex_config import MODEL, PROGRAM, RULES, prepare
 
 __all__ = ["CAPABILITIES", "PROGRAM", "PROTOCOL", "RULES", "make_driver", "prepare"]
@@ -14,7 +25,7 @@ PROTOCOL = "codex app-server, v2"
 CAPABILITIES = {"experimentalApi": True}
 
 _METHOD_NOT_FOUND = -32601
-_ANSWERS = {"allow": "accept", "decline": "decline"}
+_ANSWERS = {"allow": "accept", "decline": "decline", "always": "acceptForSession"}
 _QUESTIONS = {
     "item/commandExecution/requestApproval",
     "item/fileChange/requestApproval",
@@ -36,6 +47,7 @@ class AppServerDriver:
         self._turn_id = ""
         self._said = ""
         self._interrupted = False
+        self._leaving = False
 
     @property
     def awaiting(self) -> str:
@@ -53,6 +65,11 @@ class AppServerDriver:
 
     def on_frame(self, frame: Frame) -> Iterator[Action]:
         """See `Driver.on_frame`."""
+        if frame.channel == "exit" and self._leaving:
+            # A new process is a new connection: what was asked of the old one went with it.
+            self._requests.clear()
+            self._next = 0
+            yield from self.begin()
         if frame.channel != "stdout" or not isinstance(frame.data, dict):
             return
         message = frame.data
@@ -79,34 +96,63 @@ class AppServerDriver:
         result = message.get("result") or {}
         if method == "initialize":
             yield Send({"method": "initialized"})
+            resumed = {"threadId": self._thread} if self._leaving else {}
             yield self._request(
-                "thread/start",
+                "thread/resume" if resumed else "thread/start",
                 {
+                    **resumed,
                     "model": MODEL,
                     "cwd": self._workspace,
                     "approvalPolicy": self._policy,
                     "sandbox": "danger-full-access",
                 },
             )
-        elif method == "thread/start":
+        elif method in {"thread/start", "thread/resume"}:
             self._thread = result["thread"]["id"]
-            yield self._start_turn()
+            self._leaving = False
+            yield from self._start_turn()
         elif method == "turn/start":
             self._turn_id = result["turn"]["id"]
+            if self._turns[self._turn].client.interrupt == "start":
+                self._interrupted = True
+                yield OnceHeld(self._interrupt())
 
-    def _start_turn(self) -> Action:
+    def _next_turn(self) -> Iterator[Action]:
+        if self._turn + 1 == len(self._turns):
+            yield Done()
+        elif self._turns[self._turn + 1].client.resume:
+            self._leaving = True
+            yield CloseStdin()
+        else:
+            yield from self._start_turn()
+
+    def _start_turn(self) -> Iterator[Action]:
         self._turn += 1
+        turn = self._turns[self._turn]
         self._said = ""
         self._turn_id = ""
         self._interrupted = False
-        text = {"type": "text", "text": self._turns[self._turn].prompt, "text_elements": []}
-        return self._request("turn/start", {"threadId": self._thread, "input": [text]})
+        text = {"type": "text", "text": turn.typed, "text_elements": []}
+        params: dict[str, Any] = {"threadId": self._thread, "input": [text]}
+        # Codex lets its model ask in the plan mode alone.
+        if turn.client.mode == "plan" or any(isinstance(step, Ask) for step in turn.model):
+            params["collaborationMode"] = {"mode": "plan", "settings": {"model": MODEL}}
+        yield self._request("turn/start", params)
+
+    def _interrupt(self) -> Send:
+        params = {"threadId": self._thread, "turnId": self._turn_id}
+        return self._request("turn/interrupt", params)
 
     def _on_request(self, message: dict[str, Any]) -> Iterator[Action]:
         method, number = message["method"], message["id"]
         if method in _QUESTIONS and self._turn >= 0:
             decision = _ANSWERS[self._turns[self._turn].client.approvals]
             yield Send({"id": number, "result": {"decision": decision}})
+            return
+        if method == "item/tool/requestUserInput" and self._turn >= 0:
+            answer = {"answers": [self._turns[self._turn].client.answer]}
+            asked = message["params"]["questions"]
+            yield Send({"id": number, "result": {"answers": {q["id"]: answer for q in asked}}})
             return
         error = {"code": _METHOD_NOT_FOUND, "message": f"this client does not know {method}"}
         yield Send({"id": number, "error": error})
@@ -116,7 +162,7 @@ class AppServerDriver:
         if params.get("threadId") != self._thread or self._turn < 0:
             return
         if method == "turn/completed":
-            yield Done() if self._turn + 1 == len(self._turns) else self._start_turn()
+            yield from self._next_turn()
             return
         if method == "turn/started":
             self._turn_id = params["turn"]["id"]
@@ -124,11 +170,8 @@ class AppServerDriver:
             self._said += params["delta"]
         if self._is_time_to_interrupt(method):
             self._interrupted = True
-            interrupt = self._request(
-                "turn/interrupt", {"threadId": self._thread, "turnId": self._turn_id}
-            )
             # At once after a delta, the agent completes the message or not, as chance has it.
-            yield OnceSilent(interrupt.data)
+            yield OnceSilent(self._interrupt().data)
 
     def _is_time_to_interrupt(self, method: str) -> bool:
         """Whether all that comes before the interrupt has come: so each recording is the same."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from harness.cassette import Frame
-from harness.surfaces.base import Action, CloseStdin, Done, Setup, Signal, Start
+from harness.surfaces.base import Action, CloseStdin, Done, OnceHeld, Setup, Signal, Start
 from harness.surfaces.codex_config import PROGRAM, RULES, prepare
 
 __all__ = ["CAPABILITIES", "PROGRAM", "PROTOCOL", "RULES", "make_driver", "prepare"]
@@ -35,7 +35,7 @@ class ExecDriver:
     def begin(self) -> Iterable[Action]:
         """See `Driver.begin`."""
         yield Start(["exec", *_FLAGS, self._turns[0].prompt])
-        yield CloseStdin()
+        yield from self._begun()
 
     def on_frame(self, frame: Frame) -> Iterator[Action]:
         """See `Driver.on_frame`."""
@@ -68,7 +68,13 @@ class ExecDriver:
             return
         prompt = self._turns[self._turn].prompt
         yield Start(["exec", "resume", *_FLAGS, self._thread, prompt])
+        yield from self._begun()
+
+    def _begun(self) -> Iterator[Action]:
         yield CloseStdin()
+        if self._turns[self._turn].client.interrupt == "start":
+            self._interrupted = True
+            yield OnceHeld(Signal("SIGINT"))
 
 
 def make_driver(setup: Setup) -> ExecDriver:

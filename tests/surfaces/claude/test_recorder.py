@@ -59,7 +59,7 @@ def test_the_next_prompt_comes_once_the_agent_is_idle() -> None:
     assert story.next_prompt() == "Thank you, and goodbye."
     story.on_message(result())
     assert story.on_silence() == "next"
-    assert story.next_prompt() is None
+    assert story.coming is None
 
 
 def test_the_interrupt_comes_after_the_last_word() -> None:
@@ -69,6 +69,28 @@ def test_the_interrupt_comes_after_the_last_word() -> None:
         assert story.on_message(message) is None
     assert story.on_message(says(" a time")) == "interrupt"
     assert story.on_message(says(" a time")) is None
+
+
+def test_a_turn_is_cancelled_at_its_start_once_the_model_is_asked() -> None:
+    story = Story(scenario("cancel-before-first-token"))
+    assert not story.waits_for_model
+    story.next_prompt()
+    assert story.waits_for_model
+    assert story.patience == pytest.approx(0.2)
+    assert story.on_silence() == "interrupt"
+    assert (story.waits_for_model, story.patience) == (False, None)
+
+
+def test_what_a_process_that_is_left_said_last_is_forgotten() -> None:
+    story = Story(scenario("session-load"))
+    story.next_prompt()
+    story.on_message(result())
+    assert story.coming is not None
+    assert story.coming.client.resume
+    assert story.session == "s"
+    assert story.patience == pytest.approx(0.2)
+    story.leave()
+    assert story.patience is None
 
 
 def test_the_interrupt_comes_once_the_command_runs() -> None:
@@ -89,6 +111,7 @@ class FakeWire:
 
     def __init__(self, replies: Any) -> None:
         self.awaiting = ""
+        self.held = asyncio.Event()
         self.log: list[tuple[str, Any]] = []
         self.asked: list[str] = []
         self.args: list[str] = []
