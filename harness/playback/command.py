@@ -14,7 +14,7 @@ from harness.playback.errors import PlayError
 from harness.playback.pace import Pace
 from harness.playback.segments import Recorded, load
 from harness.playback.shim import PLAYED, RECORDING, write_shim
-from harness.playback.stdio import EndedError, Process
+from harness.playback.stdio import SIGNALS, EndedError, Process
 from harness.surfaces import SurfaceError, surface
 from harness.surfaces.base import Program
 
@@ -50,30 +50,38 @@ def play_command(path: Path, choices: Choices) -> int:
         header = recorded.header
         out.say(f"{header.agent.version} (harness play {header.id}, {header.provenance})")
         return out.OK
-    if recorded.http:
-        raise PlayError(5, f"{recorded.header.id}: HTTP is not played back yet")
-    if choices.port:
+    if choices.port and not recorded.http:
         raise PlayError(2, f"--port: {recorded.header.surface} does not listen on any")
-    return _stdio(recorded, program, choices)
-
-
-def _stdio(recorded: Recorded, program: Program | None, choices: Choices) -> int:
-    _stdin_is_open()
-    conversation = Conversation(recorded, choices.args, _here(), say=program.say if program else "")
-    process = Process(
-        conversation,
-        works=recorded.playback.exits == "work",
-        pace=Pace(time.monotonic) if choices.pace else None,
-    )
+    say = program.say if program else ""
+    conversation = Conversation(recorded, choices.args, _here(), say=say)
+    pace = Pace(time.monotonic) if choices.pace else None
+    # Once this has said its last word, a signal that comes too late changes nothing of its end.
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     try:
-        code = process.run()
+        if recorded.http:
+            return _serve(recorded, conversation, choices, pace)
+        _stdin_is_open()
+        works = recorded.playback.exits == "work"
+        return Process(conversation, works=works, pace=pace).run()
     except EndedError as ended:
         if str(ended):
             out.note(f"harness play: {recorded.header.id}: {ended}")
         signal.signal(ended.number, signal.SIG_DFL)
         signal.raise_signal(ended.number)
         raise  # never: the signal has ended this
-    return code
+
+
+def _serve(
+    recorded: Recorded, conversation: Conversation, choices: Choices, pace: Pace | None
+) -> int:
+    import asyncio  # noqa: PLC0415 - start-up: an agent on stdio has no use for them
+
+    from harness.playback.server import Server, listen  # noqa: PLC0415
+
+    wanted = recorded.option(choices.args, "--port")
+    with listen(choices.port or (int(wanted) if wanted.isdecimal() else 0)) as listener:
+        return asyncio.run(Server(conversation, listener, recorded.playback, pace).run())
 
 
 def _program(recorded: Recorded) -> Program | None:

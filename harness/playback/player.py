@@ -12,6 +12,7 @@ from harness.cassette import Frame, restore
 from harness.cassette.show import printable
 from harness.playback.compare import ABSENT, SHOWN, Change, Difference, compare, places, shown
 from harness.playback.errors import MismatchError, PlayError
+from harness.playback.exchange import answer_of, sse_block
 from harness.playback.pairing import Pairing, look, pairing, put, usable
 from harness.playback.paths import Paths
 from harness.surfaces.registry import Playback
@@ -33,10 +34,33 @@ class Write(Struct, frozen=True, gc=False):
 
 
 class Await(Struct, frozen=True, gc=False):
-    """The agent waits for a line of the client's: `Player.take` has to come before `step`."""
+    """The agent waits for a line of the client's: `Player.take` has to come before `step`.
+
+    `request` is the number of the request that is waited for, on a wire of HTTP.
+    """
 
     seq: int
     at: int
+    request: int = 0
+
+
+class Answer(Struct, frozen=True, gc=False):
+    """A server answers the request of that number. `text` is whether the body is no JSON."""
+
+    seq: int
+    at: int
+    request: int
+    status: int
+    body: bytes
+    text: bool = False
+
+
+class Event(Struct, frozen=True, gc=False):
+    """A server's stream of events goes on by this block, as it stands on the wire."""
+
+    seq: int
+    at: int
+    block: bytes
 
 
 class End(Struct, frozen=True, gc=False):
@@ -48,7 +72,7 @@ class End(Struct, frozen=True, gc=False):
     signal: str | None = None
 
 
-Step = Write | Await | End
+Step = Write | Await | Answer | Event | End
 
 
 class Player:
@@ -64,7 +88,8 @@ class Player:
         self.paths = paths
         self._frames = iter(frames)
         self._ahead: deque[Frame] = deque()
-        self._places = places(playback.may_differ)
+        # The number of a request is the recorder's own count.
+        self._places = (*places(playback.may_differ), (("request",), "any"))
         self._pairing: Pairing = pairing(playback.ids)
         self._carried_out = playback.carried_out
         self._awaited: Frame | None = None
@@ -82,22 +107,27 @@ class Player:
         match frame.channel, frame.dir:
             case ("stdout" | "stderr") as channel, "in":
                 return Write(frame.seq, frame.at, channel, self._line(frame))
-            case "stdin", "out":
+            case (("stdin" | "http"), "out"):
                 self._awaited = frame
-                return Await(frame.seq, frame.at)
+                return self.step_again()
+            case "http", "in":
+                return self._answer(frame)
+            case "sse", "in":
+                return Event(frame.seq, frame.at, sse_block(*self._content(frame)))
             case "exit", "in":
                 how = frame.data if isinstance(frame.data, dict) else {}
                 return End(frame.seq, frame.at, how.get("code"), how.get("signal"))
         raise PlayError(
-            5,
-            f"{self.name}: frame {frame.seq} is on {frame.channel}: "
-            "that is not played over standard input and output",
+            5, f"{self.name}: frame {frame.seq}: {frame.dir} on {frame.channel} cannot be played"
         )
 
     def step_again(self) -> Await:
         """Return the `Await` of the line that is still waited for."""
         assert self._awaited is not None  # noqa: S101 - the caller's contract
-        return Await(self._awaited.seq, self._awaited.at)
+        frame = self._awaited
+        number = frame.data.get("request") if isinstance(frame.data, dict) else None
+        number = number if frame.channel == "http" and isinstance(number, int) else 0
+        return Await(frame.seq, frame.at, number)
 
     def take(self, line: bytes) -> None:
         """Take the line (without its line feed) that an `Await` waits for. Raises MismatchError."""
@@ -185,10 +215,23 @@ class Player:
                 self._minted[change.recorded] = change.came
 
     def _line(self, frame: Frame) -> bytes:
+        return restore(*self._content(frame)) + b"\n"
+
+    def _content(self, frame: Frame) -> tuple[str, Any]:
         field, value = _field(frame)
-        if field == "data" and frame.channel == "stdout" and isinstance(value, dict):
+        if field == "data" and frame.channel != "stderr" and isinstance(value, dict):
             value = self._said(value)
-        return restore(field, value) + b"\n"
+        return field, value
+
+    def _answer(self, frame: Frame) -> Answer:
+        _, value = self._content(frame)
+        try:
+            number, status, body = answer_of(value)
+        except (TypeError, KeyError, ValueError) as error:
+            raise PlayError(
+                5, f"{self.name}: frame {frame.seq} is no answer to a request ({error})"
+            ) from error
+        return Answer(frame.seq, frame.at, number, status, body, "body" not in value)
 
     def _said(self, message: dict[str, Any]) -> dict[str, Any]:
         """Return a message of the agent's with the client's ids, and paths where it acts on them.

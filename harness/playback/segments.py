@@ -37,8 +37,31 @@ class Recorded(Struct, frozen=True):
         if args is None:
             return self.segments[:1]
         came = [paths.recorded(arg) for arg in args]
-        found = [s for s in self.segments if s.command[1:] in (came, args)]
+        own = self._own(came)
+        found = [s for s in self.segments if self._own(s.command[1:]) == own]
         return found or self._refuse(args, came)
+
+    def option(self, args: list[str] | None, name: str) -> str:
+        """Return what follows an option among arguments, or an empty text."""
+        for one, other in zip(args or [], [*(args or [])[1:], ""], strict=True):
+            if one == name:
+                return other
+            if one.startswith(f"{name}="):
+                return one.removeprefix(f"{name}=")
+        return ""
+
+    def _own(self, args: list[str]) -> list[str]:
+        """Return arguments without what follows the options that are the client's to choose."""
+        found: list[str] = []
+        for arg in args:
+            name = arg.partition("=")[0]
+            if found and found[-1] in self.playback.options:
+                found[-1] += "="
+            elif name in self.playback.options and "=" in arg:
+                found.append(f"{name}=")
+            else:
+                found.append(arg)
+        return found
 
     def frames(self, segment: Segment) -> Iterator[Frame]:
         """Yield the frames of a process, from after its start to its exit."""

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from harness.playback.conversation import Conversation
 from harness.playback.errors import MismatchError, PlayError
 from harness.playback.pace import Pace
-from harness.playback.player import Await, End, Write
+from harness.playback.player import Answer, Await, End, Event, Write
 
 LONGEST: Final = 64 << 20
 """Bytes of a client's line: a longer one is no line of any recording."""
@@ -20,7 +20,7 @@ LONGEST: Final = 64 << 20
 _CHUNK: Final = 1 << 16
 _ATOMIC: Final = 4096  # a pipe that may be written takes as much without waiting
 _BUFFER: Final = 1 << 16
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Waits(Protocol):
@@ -95,6 +95,8 @@ class Process:
                         if self._lines:
                             # A wrong client is told at once, not once its line is due.
                             self._conversation.foresee(self._lines[0])
+                    case Answer() | Event():
+                        raise PlayError(5, f"frame {step.seq} is HTTP, and this is no server")
                     case End():
                         self._until(step.at)
                         self._flush()
@@ -229,7 +231,7 @@ class Process:
         self._woken, wake = os.pipe()
         os.set_blocking(self._woken, False)
         os.set_blocking(wake, False)
-        before = {number: signal.signal(number, self._heed) for number in _SIGNALS}
+        before = {number: signal.signal(number, self._heed) for number in SIGNALS}
         old = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         try:
             yield

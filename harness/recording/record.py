@@ -241,7 +241,7 @@ class _Job:
                     limits=self.limits,
                     namespace=namespace,
                     held=server.held,
-                    on_frame=lambda n: self.on_event(Progress("recording", n)),
+                    on_frame=lambda n: self._recorded(n, found, server),
                 )
                 try:
                     await self._talk(session, setup, driver, first)
@@ -261,6 +261,13 @@ class _Job:
                 # Only what is empty goes: a recording that came to be keeps its folders.
                 with contextlib.suppress(OSError):
                     folder.rmdir()
+
+    def _recorded(self, frames: int, found: Found, server: ModelServer) -> None:
+        self.on_event(Progress("recording", frames))
+        if found.played and frames > 1:
+            # A played agent asks no model: it is where a model would be waited for as soon as it
+            # has spoken and is silent.
+            server.held.set()
 
     async def _talk(
         self, session: Session, setup: Setup, driver: Driver | None, first: list[Action]

@@ -69,12 +69,19 @@ class Playback(Struct, frozen=True, forbid_unknown_fields=True):
     `carried_out` are the methods, `*` for any ending, of the agent's requests that the client
     carries out in its own folders: their paths are the client's. `exits` is what ends the agent:
     the end of its input, or its work.
+
+    `options` are those of the command line that the client gives a value of its own, with the
+    reason. Of a server, `listening` is the pattern of the line with which it says its port, in
+    the first group, and `streams` are the paths of its streams of events.
     """
 
     ids: Literal["json-rpc", "control", "none"] = "none"
     may_differ: dict[str, str] = field(default_factory=dict)
     carried_out: list[str] = field(default_factory=list)
     exits: Literal["input", "work"] = "input"
+    options: dict[str, str] = field(default_factory=dict)
+    listening: str = ""
+    streams: list[str] = field(default_factory=list)
 
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
