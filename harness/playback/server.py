@@ -35,6 +35,7 @@ class _Asked(Struct):
     path: str
     line: bytes
     told: asyncio.Queue[Message | None]
+    foreseen: bool = False
 
 
 class Server:
@@ -105,8 +106,11 @@ class Server:
                 case Answer():
                     self._answer(step)
                 case Event(block=block):
-                    if self._stream is not None:
-                        self._stream.told.put_nowait(_part(block))
+                    if self._stream is None:
+                        raise PlayError(
+                            5, f"frame {step.seq} is an event, and no stream of events was opened"
+                        )
+                    self._stream.told.put_nowait(_part(block))
                 case End():
                     return await self._end(step)
             if self._signals:
@@ -180,6 +184,9 @@ class Server:
 
     def _foresee(self) -> None:
         asked = self._waiting[0]
+        if asked.foreseen:
+            return
+        asked.foreseen = True
         try:
             self._conversation.foresee(asked.line)
         except MismatchError as error:
