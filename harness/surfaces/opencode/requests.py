@@ -27,7 +27,7 @@ class Requests:
         call = call or text(table(properties.get("source")).get("callID"))
         payload = pl.RequestOpenedPayload(
             REQUESTS.get(name, "unknown"),
-            text(properties.get("title")) or name or UNSET,
+            text(properties.get("title")) or _subject(properties) or name or UNSET,
             properties,
         )
         self._ask(session, native, payload, call)
@@ -86,9 +86,20 @@ class Requests:
         session.evidence = True
         turn = session.begin(synthesized=True)
         refs = structs.replace(session.refs, providerRequestId=native)
-        self._open[native] = (self.ledger.open_request(turn, native, payload, refs), call)
+        part = session.calls.get(call)
+        request = self.ledger.open_request(
+            turn, native, payload, refs, part.item if part is not None else None
+        )
+        self._open[native] = (request, call)
         return True
 
     def _user_input(self, session: Session, request: Request, kind: Any, payload: Any) -> None:
         place = session.place | {"refs": request.refs}
         self.ledger.emit(kind, payload, request=request.id, **place)
+
+
+def _subject(properties: Message) -> str:
+    """What is asked about: the command, or the patterns (files, mostly)."""
+    command = text(table(properties.get("metadata")).get("command"))
+    patterns = properties.get("patterns")
+    return command or ", ".join(map(text, patterns if isinstance(patterns, list) else []))
