@@ -49,7 +49,7 @@ def sse_block(field: str, value: Any) -> bytes:
     if field == "data":
         return b"data: %s\n\n" % msgspec.json.encode(value)
     text = str(value)
-    if text.startswith(":"):
+    if text.startswith(":") and "\n" not in text:
         return f"{text}\n\n".encode()
     if _FIELDS.match(text):
         # Fields without data are a block of their own; with data, the end of the stream cut it.

@@ -3,11 +3,15 @@
 import copy
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.cassette import classify
 from harness.playback import MismatchError
+from harness.playback.exchange import sse_block
+from harness.recording.sse import SseParser
 from tests.playback.tapes import Entry, meet, player
 
 SCALARS = st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=4)
@@ -68,6 +72,23 @@ def agent_lines(entries: list[Entry], names: dict[int, Any]) -> list[Any]:
     return lines
 
 
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r")).filter(
+    lambda text: (
+        not text.startswith(("data", "event", "id", "retry", "\ufeff"))
+        and not any(line.startswith(("data", "event", "id", "retry")) for line in text.split("\n"))
+    )
+)
+
+
+@given(st.lists(VALUES.map(msgspec.json.encode) | TEXTS.map(str.encode), max_size=5))
+def test_a_stream_of_events_is_read_as_it_was_recorded(lines: list[bytes]) -> None:
+    """What a recorder makes of the blocks that are played is what the frames have."""
+    frames = [classify(line) for line in lines]
+    parser = SseParser()
+    blocks = parser.feed(b"".join(sse_block(*frame) for frame in frames)) + parser.close()
+    assert [classify(block.text.encode()) for block in blocks] == frames
+
+
 IDS = st.lists(st.integers(50, 99) | st.text(max_size=3), min_size=12, max_size=12, unique=True)
 
 
@@ -121,8 +142,6 @@ def test_any_line_that_differs_is_told_at_its_frame(data: st.DataObject) -> None
 
 def meet_counting(play: Any, lines: list[Any], most: int) -> None:
     """Play, and assert that no more frames are said than were recorded before the wrong line."""
-    import msgspec
-
     from harness.playback import Await, Write
 
     left = iter(lines)
