@@ -56,6 +56,10 @@ def test_processes_of_one_command_line_are_told_apart_by_what_the_client_says(
     assert run(path, (line % "load").encode(), "acp")[1].endswith(b'{"id":6,"result":{"old":1}}\n')
     code, _, err = run(path, (line % "list").encode(), "acp")
     assert (code, 'recorded "session/new", came "session/list"' in err) == (1, True)
+    # One that has said something else so far cannot be the one that is meant.
+    unlike = [hello[0], says(id=0, result={"v": 2}), *other]
+    path = cassette(tmp_path / "u.jsonl", [*hello, *first, start, *unlike])
+    assert run(path, (line % "load").encode(), "acp")[0] == 1
 
 
 def test_a_shim_stands_in_path_under_the_agents_name(tmp_path: Path) -> None:

@@ -138,6 +138,18 @@ def test_codex_exec_goes_on_to_its_end_after_an_interrupt(tmp_path: Path) -> Non
     assert (code, "nothing more was expected" in err) == (1, True)
 
 
+def test_an_agent_that_has_nothing_to_say_looks_at_its_input_all_the_same(tmp_path: Path) -> None:
+    path = cassette(tmp_path / "t.jsonl", [OVER], surface="codex-exec")
+    for said, works in ((b"more\n", True), (b"more", False)):
+        theirs, say = os.pipe()
+        os.write(say, said)
+        os.close(say)
+        process = Process(Conversation(load(path), None, {}), works=works, files=(theirs, 1, 2))
+        with pytest.raises(MismatchError, match="nothing more was expected"):
+            process.run()
+        os.close(theirs)
+
+
 def test_a_client_that_stops_reading(tmp_path: Path) -> None:
     many = [says(text="x" * 1000) for _ in range(1000)]
     path = cassette(tmp_path / "t.jsonl", [*many, OVER])
