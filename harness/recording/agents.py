@@ -118,6 +118,8 @@ def find_agents() -> list[dict[str, Any]]:
                 row |= {"found": False, "version": "", "path": "", "problem": str(error)}
             else:
                 notice = wrong_version(surface, found, source.name)
+                if found.played:
+                    notice = f"no agent: played back from {found.played.cassette}"
                 row |= {"found": True, "version": found.version, "path": found.path}
                 row |= {"problem": notice}
             rows.append(row | {"source": _source(program), "install": _how(surface, program)})

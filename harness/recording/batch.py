@@ -8,7 +8,6 @@ from typing import Any
 from msgspec import Struct
 
 from harness import output as out
-from harness.playback.shim import played
 from harness.recording.agents import find_agent
 from harness.recording.errors import RecordError
 from harness.recording.record import Progress, Recording, record
@@ -57,11 +56,6 @@ def record_all(batch: Batch) -> int:
     """Run the command; return its exit code: 0, or that of the first recording that failed."""
     if batch.timeout is not None and not (math.isfinite(batch.timeout) and batch.timeout > 0):
         raise out.UsageError(f"--timeout {batch.timeout}: a number of seconds above 0 is needed")
-    if batch.corpus and batch.agent_path and played(batch.agent_path):
-        raise out.UsageError(
-            f"{batch.agent_path} is played back from a cassette: what is recorded of it is none "
-            "for cassettes/; name another folder with --into"
-        )
     work = plan(batch)
     outcomes = [_one(batch, room, agent, name) for room, agent, name in work]
     if batch.json:
@@ -165,6 +159,7 @@ def _one(batch: Batch, room: Surface, agent: str, name: str) -> Outcome:
             isolate=batch.isolate,
             timeout=batch.timeout,
             port=batch.port,
+            corpus=batch.corpus,
             on_event=step,
         )
     except RecordError as error:

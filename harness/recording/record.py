@@ -84,6 +84,7 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     isolate: bool | None = None,
     timeout: float | None = None,
     port: int = 0,
+    corpus: bool = False,
     on_event: Callable[[Progress], None] | None = None,
     limits: Limits | None = None,
 ) -> Recording:
@@ -92,7 +93,11 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     `agent` is the name of one that speaks the surface, by default the first of its manifest.
     `isolate`: None where the machine allows it, True to insist, False not to. `timeout` is in
     seconds, for the whole conversation (None: what the manifest's entry says). `port` is the
-    model server's; 0 is any.
+    model server's; 0 is any. `corpus`: `into` is the project's own `cassettes/`.
+
+    An agent that is played back from a cassette asks no model: whether the script is followed is
+    then not asked. Such a recording is `constructed`, and goes neither into the corpus nor into
+    the place of another one.
 
     Raises RecordError; then nothing was changed under `into`, and no process is left. Ctrl-C
     and SIGTERM end it the same way, and then do what they do.
@@ -118,6 +123,12 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     bounds = limits or Limits(seconds=source.timeout if timeout is None else timeout)
     job = _Job(room, program, story, into, bounds, port, on_event or (lambda _: None))
     found = find_agent(room, agent_path, agent)
+    if found.played and corpus:
+        raise RecordError(
+            2,
+            f"{found.path} is played back from a cassette: what is recorded of it is none for "
+            "cassettes/; name another folder with --into",
+        )
     try:
         return asyncio.run(terminable(job.run(found, isolate)))
     except RecordError as error:

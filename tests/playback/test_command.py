@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -128,6 +129,16 @@ def test_cassettes_that_cannot_be_played(
     assert said(tmp_path / "missing.jsonl")[0] == 3
     code, err = said(corpus("acp/codex-acp-0.16.0/text"), "--port", "80")
     assert (code, "acp does not listen on any" in err) == (2, True)
+
+
+def test_a_surface_that_declares_no_playback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = cassette(tmp_path / "t.jsonl", [OVER])
+    silent = SimpleNamespace(manifest=SimpleNamespace(playback=None))
+    monkeypatch.setattr("harness.playback.segments.surface", lambda _: silent)
+    assert main(["play", str(path)]) == 5
+    assert "cassettes of acp cannot be played back" in capsys.readouterr().err
 
 
 def test_a_recorder_that_does_not_know_it_gets_nothing(

@@ -1,5 +1,6 @@
 """Our own recorders against played agents: each gives the cassette back."""
 
+import asyncio
 import importlib.util
 import sys
 from pathlib import Path
@@ -124,6 +125,33 @@ def test_a_recording_of_a_played_agent_says_so_and_takes_no_real_ones_place(
     with pytest.raises(RecordError, match="is no recording of a played-back agent"):
         record_again(tmp_path, name)
     program = played(tmp_path, name)
+    root = tmp_path / "root"
+    (root / "cassettes").mkdir(parents=True)
     arguments = ["--surface", "codex-exec", "--scenario", "text", "--agent-path", program]
-    assert main(["record", *arguments]) == 2
+    assert main(["--root", str(root), "record", *arguments]) == 2
     assert "what is recorded of it is none for cassettes/" in capsys.readouterr().err
+    assert list((root / "cassettes").iterdir()) == []
+
+
+def test_the_claude_sdk_with_its_own_transport(tmp_path: Path) -> None:
+    """A client that is none of ours, and starts the program itself."""
+    sdk = pytest.importorskip("claude_agent_sdk")
+    program = played(tmp_path, "claude-sdk/claude-code-2.1.332/text")
+    options = sdk.ClaudeAgentOptions(
+        cwd=str(tmp_path),
+        cli_path=program,
+        setting_sources=[],
+        include_partial_messages=True,
+        permission_mode="bypassPermissions",
+    )
+
+    async def talk(prompt: str) -> list[str]:
+        async with sdk.ClaudeSDKClient(options) as client:
+            await client.query(prompt)
+            messages = [message async for message in client.receive_response()]
+        blocks = [m.content for m in messages if isinstance(m, sdk.AssistantMessage)]
+        return [block.text for content in blocks for block in content]
+
+    assert asyncio.run(talk("Say hello to the world.")) == ["Hello, world."]
+    with pytest.raises(sdk.ProcessError):
+        asyncio.run(talk("Say hello."))
