@@ -31,6 +31,16 @@ class Ids:
         """Return the text with its ids renamed."""
         return _ID.sub(self._rename, text)
 
+    def of_form(self, match: re.Match[str]) -> str:
+        """Return an id with its random part, the first group, renamed: its form stays."""
+        found = match[0]
+        if found in self._keep:
+            return found
+        start, end = match.start(1) - match.start(), match.end(1) - match.start()
+        zeros = re.sub(r"[0-9A-Za-z]", "0", match[1])
+        number = str(self._number(found))
+        return f"{found[:start]}{zeros[: -len(number)]}{number}{found[end:]}"
+
     def _rename(self, match: re.Match[str]) -> str:
         found = match[0]
         if found in self._keep:
