@@ -33,6 +33,7 @@ from harness.recording.configure import configure
 from harness.recording.errors import RecordError
 from harness.recording.home import KEY, Home
 from harness.recording.isolation import IsolationError, Namespace, why_not
+from harness.recording.played import keep_real, not_for_the_corpus, sources_of
 from harness.recording.session import Limits, Session, drive
 from harness.recording.strays import end_strays
 from harness.recording.terminable import TerminatedError, terminable
@@ -40,9 +41,6 @@ from harness.scenarios import Scenario, ScenarioError, scenario
 from harness.surfaces import Surface, SurfaceError, surface
 from harness.surfaces.base import Action, Driver, Program, Setup, Start
 from harness.surfaces.registry import AgentSource
-
-SOURCE = "played back: "
-"""How the source of a recording begins whose agent was played back from a cassette."""
 
 _LEAKS_SHOWN = 3
 _LAST_PORT = 65535
@@ -124,11 +122,7 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     job = _Job(room, program, story, into, bounds, port, on_event or (lambda _: None))
     found = find_agent(room, agent_path, agent)
     if found.played and corpus:
-        raise RecordError(
-            2,
-            f"{found.path} is played back from a cassette: what is recorded of it is none for "
-            "cassettes/; name another folder with --into",
-        )
+        raise not_for_the_corpus(found.path)
     try:
         return asyncio.run(terminable(job.run(found, isolate)))
     except RecordError as error:
@@ -238,7 +232,7 @@ class _Job:
         name = self.program.command
         header = self._header(found, scrubber, [name, *_arguments(first)], setup)
         if found.played:
-            _keep_real(self._path(header))
+            keep_real(self._path(header))
         made = _missing_folders(self._path(header))
         try:
             with CassetteWriter(self._path(header), header) as writer:
@@ -357,7 +351,7 @@ class _Job:
             scrub=scrubber.applied,
             volatile=sorted(self.room.manifest.volatile_for(self.program.agent)),
             capabilities=dict(tells(setup) if tells else recorder.CAPABILITIES),
-            sources=[f"{SOURCE}{played.cassette} ({played.provenance})"] if played else [],
+            sources=sources_of(played) if played else [],
         )
 
     def _scrubber(self, found: Found, home: Home, port: int) -> Scrubber:
@@ -376,23 +370,6 @@ class _Job:
             port=port,
             now=time.time(),
             keep=story.read_text("utf-8") if story.is_file() else "",
-        )
-
-
-def _keep_real(path: Path) -> None:
-    """Raise RecordError where a recording of a played agent would take another one's place."""
-    try:
-        with open_cassette(path) as cassette:
-            sources = cassette.header.sources
-    except CassetteError:
-        if not path.exists():
-            return
-        sources = []
-    if not any(source.startswith(SOURCE) for source in sources):
-        raise RecordError(
-            2,
-            f"{path} is no recording of a played-back agent, and none may take its place: "
-            "choose another folder with --into",
         )
 
 
