@@ -27,7 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Closed by the caller: what is said goes nowhere, and the exit code is what counts.
     sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 - for the whole process
     sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115 - the same
-    arguments = _parser().parse_args(argv)
+    own, agents = _split(sys.argv[1:] if argv is None else argv)
+    arguments = _parser().parse_args(own)
+    arguments.agent_args = agents
     run: Handler = arguments.run
     try:
         code = run(arguments)
@@ -46,6 +48,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         out.note(f"harness {arguments.command}: {out.text_of(error)}")
         return failed
     return code
+
+
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """Part the agent's arguments from ours: of `play`, all after the first `--`, as they are."""
+    own = list(argv)
+    if "play" not in own or "--" not in own[own.index("play") :]:
+        return own, None
+    cut = own.index("--", own.index("play"))
+    return own[:cut], own[cut + 1 :]
 
 
 def entry() -> NoReturn:
@@ -140,6 +151,9 @@ def _parser() -> argparse.ArgumentParser:
         "--width", type=_width, metavar="COLUMNS", help="0 cuts nothing (default: the terminal's)"
     )
 
+    play = command("play", _play, "be a cassette's agent: say what was recorded", json=False)
+    _playing(play)
+
     matrix = command("matrix", _matrix, "write matrix/ from what the cassettes show")
     matrix.add_argument(
         "--check", action="store_true", help="fail when matrix/ is stale, write nothing"
@@ -211,6 +225,27 @@ def _stage(parser: argparse.ArgumentParser, *stages: str) -> None:
     )
 
 
+def _playing(play: argparse.ArgumentParser) -> None:
+    play.usage = "harness play CASSETTE [--pace] [--port N] [--shim DIR] [-- ARGUMENT...]"
+    play.epilog = (
+        "Without --shim it is the agent, on standard input and output; ARGUMENTs are the agent's, "
+        "and say which of the cassette's processes it is. It ends as the agent ended, and with 1 "
+        "where the client does not do what was recorded."
+    )
+    play.add_argument("cassette", metavar="CASSETTE")
+    play.add_argument("--pace", action="store_true", help="keep the recorded timing")
+    play.add_argument(
+        "--port", type=int, default=0, help="of an agent that listens (default: a free one)"
+    )
+    play.add_argument(
+        "--shim",
+        type=_folder,
+        metavar="DIR",
+        help="write into DIR a program of the agent's name that is the agent, to stand in PATH "
+        "or to be named where a client asks for the agent's program",
+    )
+
+
 def _selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("cassettes", nargs="*", metavar="CASSETTE", help="a path or an id")
     parser.add_argument("--surface", metavar="S")
@@ -248,6 +283,7 @@ def _record(arguments: argparse.Namespace) -> int:
             json=arguments.json,
             verify=arguments.verify,
             agents=arguments.agent,
+            corpus=arguments.into is None,
         )
     )
 
@@ -285,6 +321,22 @@ def _show(arguments: argparse.Namespace) -> int:
         for line in timeline(cassette, width):
             out.say(line)
     return out.OK
+
+
+def _play(arguments: argparse.Namespace) -> int:
+    from harness.playback.command import Choices, play_command
+
+    choices = Choices(
+        args=arguments.agent_args,
+        pace=arguments.pace,
+        port=arguments.port,
+        shim=arguments.shim,
+    )
+    path = Path(arguments.cassette)
+    # A shim names a file and runs anywhere: only an id needs a project.
+    return play_command(
+        path if path.is_file() else _project(arguments).find(arguments.cassette), choices
+    )
 
 
 def _matrix(arguments: argparse.Namespace) -> int:
