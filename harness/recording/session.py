@@ -175,7 +175,7 @@ class Session:
         holding = asyncio.ensure_future(self.held.wait())
         try:
             await asyncio.wait({coming, holding}, return_when=asyncio.FIRST_COMPLETED)
-            if coming.done() or not self.held.is_set():
+            if coming.done():
                 return await self._heard(await coming)
         finally:
             holding.cancel()

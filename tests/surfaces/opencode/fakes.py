@@ -21,6 +21,7 @@ _SERVER = """
 import http.server, json, os, queue, signal, sys, threading, time
 
 STREAM = queue.Queue()
+WRITTEN = threading.Event()
 PROMPTED = threading.Event()
 MINE = "ses_1"
 
@@ -83,6 +84,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             tell("server.connected")
             while (data := STREAM.get()) is not None:
                 if callable(data):
+                    WRITTEN.set()
                     PROMPTED.wait()  # the answer to the prompt is on its way
                     data()
                 self.wfile.write(data)

@@ -1,5 +1,6 @@
 """Servers that break off, fail, repeat themselves or say nothing: on record, and told clearly."""
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -7,13 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.cassette import open_cassette
+from harness.cassette import CassetteWriter, open_cassette
 from harness.cassette.format import Frame
+from harness.cassette.scrub import Rules, Scrubber
 from harness.recording import RecordError, record
-from harness.recording.session import Limits
+from harness.recording.session import Limits, Session
+from harness.recording.sse import Block
 from harness.surfaces import surface
 from harness.surfaces.opencode import recorder
-from tests.recording.fakes import QUICK, FakeSurface, NoModel
+from tests.recording.fakes import QUICK, FakeSurface, NoModel, header
 from tests.surfaces.opencode.fakes import Talked, fake, talk
 
 module: Any = sys.modules["harness.recording.record"]
@@ -85,14 +88,35 @@ def test_all_that_a_server_said_stands_before_its_end(tmp_path: Path) -> None:
         tmp_path,
         """
         def prompted():
-            say(*["word"] * 1000)
+            say(*["word"] * 1500)
             raw(lambda: os._exit(7))
+            WRITTEN.wait()  # far more than the client reads while it waits for the answer
         """,
         limits=msgspec.structs.replace(QUICK, grace=3.0),
     )
     assert failed(done).code == 5
-    assert done.types().count("message.part.delta") == 1000
+    assert done.types().count("message.part.delta") == 1500
     assert kinds(done.frames)[-1] == "exit"
+
+
+def test_the_end_of_a_process_waits_for_what_its_streams_still_hold(tmp_path: Path) -> None:
+    async def order() -> list[str]:
+        with CassetteWriter(tmp_path / "out.jsonl", header()) as writer:
+            session = Session(
+                "/none", "none", env={}, cwd="/", writer=writer, limits=QUICK,
+                scrubber=Scrubber(Rules(), paths={}, words={}, port=1, now=0.0),
+            )  # fmt: skip
+
+            class Late:
+                async def heard(self, patience: float) -> None:
+                    assert patience == QUICK.grace
+                    await session._put("sse", Block("event", "{}"))
+
+            session._server = Late()  # type: ignore[assignment]
+            await session._put("exit", {"code": 0})
+            return [session._queue.get_nowait()[0] for _ in range(session._queue.qsize())]
+
+    assert asyncio.run(order()) == ["sse", "exit"]
 
 
 def _address(done: Talked) -> str:
