@@ -5,7 +5,7 @@ import os
 import select
 import signal
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Final, Protocol
 
@@ -105,11 +105,11 @@ class Process:
     def _end(self, end: End) -> int:
         """Wait for what ends the agent, and return its exit code."""
         if end.signal is not None:
-            number = signal.Signals[end.signal]
-            while not self._signals:
+            while (number := due(end.signal, self._signals)) is None:
+                if self._lines:
+                    self._conversation.surplus(self._lines[0])
                 self._wait(forever=True)
-            # Another signal than the recorded one ends it as well, as it would the agent.
-            raise EndedError(number if number in self._signals else self._signals[0])
+            raise EndedError(number)
         if self._works:
             # It has no use for its input: what came all the same was not recorded.
             self._wait(0)
@@ -245,6 +245,19 @@ class Process:
 
     def _heed(self, number: int, _: FrameType | None) -> None:
         self._signals.append(number)
+
+
+def due(recorded: str, heard: Sequence[int]) -> int | None:
+    """Return the signal to end by, where the agent was ended by the recorded one; None: wait.
+
+    An agent that crashed ends by itself. Another signal than the recorded one ends it as well;
+    but what only SIGKILL has ended, SIGTERM did not.
+    """
+    number = signal.Signals[recorded]
+    if number not in {*SIGNALS, signal.SIGKILL, signal.SIGQUIT} or number in heard:
+        return number
+    stands = {signal.SIGTERM} if number == signal.SIGKILL else set()
+    return next((other for other in heard if other not in stands), None)
 
 
 def _waits(
