@@ -65,6 +65,25 @@ def test_nothing_follows_a_wrong_line(tmp_path: Path) -> None:
     assert 'method: recorded "more", came "less"' in err
 
 
+def test_a_client_that_says_all_before_it_reads(tmp_path: Path) -> None:
+    """More than the pipes hold, both ways: an agent reads while it is not read."""
+    many = [
+        entry
+        for n in range(2000)
+        for entry in (asks(n, "hello", text="x" * 300), says(id=n, result="y" * 300))
+    ]
+    path = cassette(tmp_path / "t.jsonl", [*many, OVER])
+    line = b'{"id":%d,"method":"hello","params":{"text":"%s"}}\n'
+    with start(path) as process:
+        assert process.stdin is not None
+        for n in range(2000):
+            process.stdin.write(line % (n, b"x" * 300))
+        process.stdin.close()
+        process.stdin = None
+        out, _ = process.communicate(timeout=60)
+    assert (process.returncode, len(out.splitlines())) == (0, 2000)
+
+
 def test_a_line_without_an_end_is_given_up(tmp_path: Path) -> None:
     path = cassette(tmp_path / "talk.jsonl", TALK)
     code, out, err = run(path, b"x" * (LONGEST + (2 << 20)))
