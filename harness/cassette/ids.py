@@ -7,7 +7,7 @@ _ID = re.compile(
     r"(?P<uuid>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     r"|[0-9A-F]{8}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{12})"
     r"|(?P<hex>[0-9a-f]{32}|[0-9A-F]{32})"
-    r"|(?P<known>(?:ses|msg|prt|per|que|evt|toolu|call|req|resp|item|rs|fc|ws|run)_)"
+    r"|(?P<known>(?:ses|msg|prt|per|que|evt|toolu|tool|pty|call|req|resp|item|rs|fc|ws|run)_)"
     r"(?P<body>[0-9A-Za-z]{20,})"
     r"|(?P<prefix>[a-z]{2,12}_)(?P<mixed>(?=[a-zA-Z]*[0-9])(?=[0-9]*[a-zA-Z])[0-9A-Za-z]{20,})"
     # A time in milliseconds as a part of an id: `write_file_1767225600000_0`.

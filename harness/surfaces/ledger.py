@@ -87,7 +87,7 @@ class Ledger:
         self.session = "ses-1"
         self.clock = Clock(header.recorded)
         self.raw: Raw | UnsetType = UNSET
-        self.created = self.clock.iso(0)
+        self._at = 0
         self._out: list[EventBase] = []
         self.count = 0
         self._minted: dict[str, int] = {}
@@ -107,7 +107,7 @@ class Ledger:
         """Name the frame that causes the events to come."""
         data = frame.data
         self.raw = Raw(source, frame.content if data is UNSET else data, method, message_type)
-        self.created = self.clock.iso(frame.at)
+        self._at = frame.at
 
     def emit(  # noqa: PLR0913 - the envelope's fields
         self,
@@ -131,7 +131,7 @@ class Ledger:
                 f"evt-{self.count}",
                 self.provider,
                 self.session,
-                self.created,
+                self.clock.iso(self._at),
                 payload,
                 raw,
                 thread,

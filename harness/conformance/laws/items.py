@@ -1,7 +1,7 @@
 """`items` and `deltas`: an item starts once, closes once by the end of its turn, then is silent."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import UNSET
 
@@ -25,16 +25,6 @@ class Items(Law):
         self.open: dict[str, tuple[Any, Where]] = {}
         self.closed = Recent()
         self._by_turn: dict[Any, dict[str, None]] = {}
-
-    def handlers(self) -> Mapping[type[EventBase], Handler]:
-        """The life of items, and the ends of turns."""
-        return {
-            ev.ItemStarted: self._started,
-            ev.ItemUpdated: self._updated,
-            ev.ItemCompleted: self._completed,
-            ev.TurnCompleted: self._turn_ended,
-            ev.TurnAborted: self._turn_ended,
-        }
 
     def _started(self, event: EventBase) -> None:
         item = event.itemId
@@ -98,6 +88,14 @@ class Items(Law):
         for turn in list(self._by_turn):
             self._left_open(turn, "by the end of the frames")
 
+    handlers: ClassVar[Mapping[type[EventBase], Handler]] = {
+        ev.ItemStarted: _started,
+        ev.ItemUpdated: _updated,
+        ev.ItemCompleted: _completed,
+        ev.TurnCompleted: _turn_ended,
+        ev.TurnAborted: _turn_ended,
+    }
+
 
 class Deltas(Law):
     """Looks at the items that `items` keeps."""
@@ -111,10 +109,6 @@ class Deltas(Law):
         self._open = items.open
         self._closed = items.closed
 
-    def handlers(self) -> Mapping[type[EventBase], Handler]:
-        """Deltas alone."""
-        return {ev.ContentDelta: self._delta}
-
     def _delta(self, event: EventBase) -> None:
         item = event.itemId
         # EVENTS.md 1.6: an id that is not known at emit time is left out.
@@ -122,3 +116,5 @@ class Deltas(Law):
             return
         state = "was completed before" if item in self._closed else "has not started"
         self.fail("itemId", "an item that is open", f"{show(item)}, which {state}")
+
+    handlers: ClassVar[Mapping[type[EventBase], Handler]] = {ev.ContentDelta: _delta}

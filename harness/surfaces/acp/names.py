@@ -60,6 +60,9 @@ UPDATES: Final = (
 """The values of `sessionUpdate` in version 1."""
 
 
+_IDS: Final = frozenset({str, int, bool})
+
+
 def read(frame: Frame) -> lenient.Reading:
     """Return the messages of a line; ACP has no batches, yet one holds messages all the same."""
     data = frame.data
@@ -70,7 +73,8 @@ def read(frame: Frame) -> lenient.Reading:
 
 def key(id_: Any) -> Any:
     """1, "1" and true are three ids of JSON-RPC, and one dictionary key of Python."""
-    return (type(id_).__name__, id_) if isinstance(id_, str | int) else ("", repr(id_))
+    kind = type(id_)
+    return (kind.__name__, id_) if kind in _IDS else ("", repr(id_))
 
 
 def ref(value: Any) -> str | UnsetType:
