@@ -17,10 +17,9 @@ from harness.cassette.format import Channel, Direction
 from harness.cassette.scrub import Scrubber
 from harness.cassette.show import printable
 from harness.recording import process as processes
-from harness.recording.children import Child, spawn
 from harness.recording.errors import RecordError
+from harness.recording.hands import Hands
 from harness.recording.isolation import Namespace
-from harness.recording.strays import MARKER
 from harness.surfaces.base import (
     Action,
     Answer,
@@ -106,13 +105,12 @@ class Session:
         self._begun = time.monotonic()
         self._at = 0
         self._queue: asyncio.Queue[Item] = asyncio.Queue(256)
-        self._works: set[asyncio.Task[None]] = set()
-        self._children: list[Child] = []
         self._server: Server | None = None
         self._numbers = itertools.count(1)
         self._sink = processes.Sink(self._put, limits.bytes)
         self._process: processes.Process | None = None
         self._exits_due = 0
+        self.hands = Hands(env, namespace, limits.grace, self._done)
 
     async def start(self, args: list[str]) -> None:
         """See `Wire.start`. Raises RecordError (5) where the program does not start."""
@@ -153,36 +151,6 @@ class Session:
     def unhandled(self, what: str) -> None:
         """See `Wire.unhandled`."""
         self.asked.append(what)
-
-    async def spawn(
-        self, command: list[str], env: Mapping[str, str], cwd: str, limit: int
-    ) -> Child:
-        """See `Hands.spawn`."""
-        whole = {**self._env, **env, MARKER: self._env.get(MARKER, "")}
-        child = await spawn(
-            command,
-            env=whole,
-            cwd=cwd,
-            namespace=self._namespace,
-            limit=limit,
-            grace=self.limits.grace,
-        )
-        self._children.append(child)
-        return child
-
-    def beside(self, work: Awaitable[Iterable[Action]]) -> None:
-        """Do work while the conversation goes on; what follows from it comes with the frames."""
-
-        async def run() -> None:
-            try:
-                actions = list(await work)
-            except Exception as error:  # noqa: BLE001 - it is told where the conversation is
-                actions = [Failed(f"the client's own work failed: {error!r}")]
-            await self._queue.put(("work", actions, self._now()))
-
-        task = asyncio.create_task(run())
-        self._works.add(task)
-        task.add_done_callback(self._works.discard)
 
     async def frames(self) -> AsyncIterator[Frame]:
         """See `Wire.frames`. Raises RecordError where a limit is passed."""
@@ -296,7 +264,7 @@ class Session:
                         await self._next()
             if not self._exits_due:
                 break
-        await self._end_work()
+        await self.hands.end()
 
     @property
     def recorded(self) -> int:
@@ -315,19 +283,10 @@ class Session:
         """End the process and its group at once, whatever state all is in."""
         if self._process is not None:
             await self._process.kill()
-        await self._end_work()
+        await self.hands.end()
 
         if self._server is not None:
             await self._server.close()
-
-    async def _end_work(self) -> None:
-        """End what the client does for the agent: its work, and the programs that it runs."""
-        for task in self._works:
-            task.cancel()
-        await asyncio.gather(*self._works, return_exceptions=True)
-        children, self._children = self._children, []
-        for child in children:
-            await child.end()
 
     def _to_server(self) -> "Server":
         if self._server is None:
@@ -350,6 +309,9 @@ class Session:
                     await self._next()
         how = "" if self._exits_due else f"; the agent ended ({_ended(self.end)})"
         raise RecordError(5, f"{what}{how}; awaited: {self.awaiting}{self.said()}")
+
+    async def _done(self, actions: list[Action]) -> None:
+        await self._queue.put(("work", actions, self._now()))
 
     async def _put(self, channel: processes.Came, what: Any) -> None:
         if channel == "exit" and self._server is not None:
@@ -462,9 +424,9 @@ async def _perform(wire: Session, actions: Iterable[Action]) -> bool:  # noqa: C
                 await wire.settle()
             case Do(work, beside):
                 if beside:
-                    wire.beside(work(wire))
+                    wire.hands.beside(work(wire.hands))
                 else:
-                    await _perform(wire, await work(wire))
+                    await _perform(wire, await work(wire.hands))
             case Unhandled(what):
                 wire.unhandled(what)
             case Failed(what):
