@@ -28,7 +28,7 @@ SYNTHESIZED: Final = "synthesized"
 class Item:
     """An item that has started: `open` until its one `item.completed`."""
 
-    __slots__ = ("detail", "id", "native", "open", "refs", "title", "turn", "type")
+    __slots__ = ("detail", "id", "native", "open", "refs", "thread", "title", "turn", "type")
 
     def __init__(
         self, id_: str, native: str, type_: CanonicalItemType, turn: "Turn | None", refs: Any
@@ -38,6 +38,8 @@ class Item:
         self.type = type_
         self.turn = turn
         self.refs = refs
+        self.thread: str | UnsetType = UNSET
+        """Its thread, where it is in no turn."""
         self.title: str | UnsetType = UNSET
         self.detail: str | UnsetType = UNSET
         self.open = True
@@ -236,6 +238,8 @@ class Ledger:
         if turn is not None:
             turn.items[native] = item
             thread = turn.thread
+        else:
+            item.thread = thread
         self.emit(
             ev.ItemStarted,
             payload,
@@ -275,7 +279,7 @@ class Ledger:
         self.emit(
             kind,
             payload,
-            thread=turn.thread if turn else UNSET,
+            thread=turn.thread if turn else item.thread,
             turn=turn.id if turn else UNSET,
             item=item.id,
             refs=item.refs,
