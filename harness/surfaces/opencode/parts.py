@@ -108,6 +108,7 @@ class Parts:
             self._update(part, {"text": part.said})
             return
         part.said += words
+        part.item.data = {"text": part.said}
         stream: Any = "reasoning_text" if part.item.type == "reasoning" else "assistant_text"
         turn = part.item.turn
         self.ledger.emit(
@@ -160,6 +161,7 @@ class Parts:
         elif not ended:
             part.replaced = whole
             self._update(part, {"text": whole, "replaces": True})
+            part.item.data = {"text": whole}
 
     def _update(self, part: Part, data: Message) -> None:
         self.ledger.update(
