@@ -184,8 +184,9 @@ class Session:
             if turn is not None and not tool.declined:
                 continue
             detail = "declined by the client" if tool.declined else "no result by the end"
-            payload = pl.ItemLifecyclePayload(tool.item.type, status, tool.item.title, detail)
-            self.ledger.complete(tool.item, status, payload, synthesized=True)
+            item = tool.item
+            payload = pl.ItemLifecyclePayload(item.type, status, item.title, detail, item.data)
+            self.ledger.complete(item, status, payload, synthesized=True)
 
 
 def _words(content: Any) -> str | None:
