@@ -13,12 +13,13 @@ from harness.surfaces.ledger import Item, Ledger, Turn
 class Part:
     """A part of a message: its item, and the text that it has streamed so far."""
 
-    __slots__ = ("call", "item", "replaced", "said")
+    __slots__ = ("call", "item", "known", "replaced", "said")
 
     def __init__(self, item: Item, call: str = "") -> None:
         self.item = item
         self.call = call
         self.said = ""
+        self.known: dict[str, Any] | None = None
         self.replaced: str | None = None
 
 
