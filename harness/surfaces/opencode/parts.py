@@ -65,11 +65,14 @@ class Parts:
         self.ledger.warn("a part was removed", properties, session.turn)
 
     def restored(self, session: Session, message: Message) -> None:
-        """Tell the parts of a message of the history, marked, in no turn."""
+        """Tell the parts of a message of the history, marked, in no turn.
+
+        What the process has told already is not told again.
+        """
         role = text(table(message.get("info")).get("role"))
         for told in message["parts"]:
             kind = self._type(told, role)
-            if kind is None:
+            if kind is None or told.get("id") in session.parts:
                 continue
             data: Message = {"replay": True, **_content(told)}
             status = _status(session, told)
@@ -77,6 +80,7 @@ class Parts:
             payload = pl.ItemLifecyclePayload(kind, "inProgress", title, data=data)
             refs = structs.replace(session.refs, providerItemId=text(told.get("id")) or UNSET)
             item = self.ledger.start_item(None, "", payload, refs, session.thread)
+            session.parts[text(told.get("id"))] = Part(item)
             self.ledger.complete(item, status, structs.replace(payload, status=status))
 
     def _type(self, told: Message, role: str) -> CanonicalItemType | None:

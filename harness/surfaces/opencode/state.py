@@ -72,6 +72,12 @@ class Session:
             self.error = self.prompt = ""
         return self.turn
 
+    def leave(self) -> None:
+        """Forget what the process has told: another one tells it anew."""
+        for part in self.parts.values():
+            self.ledger.complete(part.item, UNSET, synthesized=True)
+        self.parts, self.calls = {}, {}
+
     def end(self, *, missing: bool = False) -> None:
         """End the open turn as what came in it says; without one, nothing."""
         turn, self.turn = self.turn, None
