@@ -1,6 +1,7 @@
 """`harness play`: the agent itself, its answer to `--version`, or a shim for it."""
 
 import os
+import resource
 import signal
 import time
 from pathlib import Path
@@ -67,6 +68,8 @@ def play_command(path: Path, choices: Choices) -> int:
     except EndedError as ended:
         if str(ended):
             out.note(f"harness play: {recorded.header.id}: {ended}")
+        # A crash is played too: without the file that a real one may leave.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(ended.number, signal.SIG_DFL)
         signal.raise_signal(ended.number)
         raise  # never: the signal has ended this

@@ -1,5 +1,6 @@
 """One process of a cassette's agent, sans-io: what it says next, and what it takes."""
 
+import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
@@ -115,8 +116,7 @@ class Player:
             case "sse", "in":
                 return Event(frame.seq, frame.at, sse_block(*self._content(frame)))
             case "exit", "in":
-                how = frame.data if isinstance(frame.data, dict) else {}
-                return End(frame.seq, frame.at, how.get("code"), how.get("signal"))
+                return self._end(frame)
         raise PlayError(
             5, f"{self.name}: frame {frame.seq}: {frame.dir} on {frame.channel} cannot be played"
         )
@@ -222,6 +222,17 @@ class Player:
         if field == "data" and frame.channel != "stderr" and isinstance(value, dict):
             value = self._said(value)
         return field, value
+
+    def _end(self, frame: Frame) -> End:
+        how = frame.data if isinstance(frame.data, dict) else {}
+        code, name = how.get("code"), how.get("signal")
+        if isinstance(name, str) and name in signal.Signals.__members__:
+            return End(frame.seq, frame.at, signal=name)
+        if not isinstance(code, int) or name is not None:
+            raise PlayError(
+                5, f"{self.name}: frame {frame.seq}: no way to end: {shown(frame.content)}"
+            )
+        return End(frame.seq, frame.at, code)
 
     def _answer(self, frame: Frame) -> Answer:
         _, value = self._content(frame)

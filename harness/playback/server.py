@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import re
-import signal
 import socket
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -18,7 +17,7 @@ from harness.playback.errors import MismatchError, PlayError
 from harness.playback.exchange import request_of
 from harness.playback.pace import Pace
 from harness.playback.player import Answer, Await, End, Event, Step, Write
-from harness.playback.stdio import LONGEST, SIGNALS, EndedError
+from harness.playback.stdio import LONGEST, SIGNALS, EndedError, due
 from harness.surfaces.registry import Playback
 
 _CONFLICT: Final = 409
@@ -154,10 +153,9 @@ class Server:
         """Wait for the signal that ended it, or end as it did by itself."""
         if end.signal is None:
             return end.code or 0
-        while not self._signals:
+        while (number := due(end.signal, self._signals)) is None:
             await self._new()
-        number = signal.Signals[end.signal]
-        raise EndedError(number if number in self._signals else self._signals[0])
+        raise EndedError(number)
 
     async def _new(self) -> None:
         """Wait for a request or a signal. Raises MismatchError for what nobody waits for."""

@@ -5,7 +5,7 @@ import os
 import select
 import signal
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Final, Protocol
 
@@ -17,6 +17,7 @@ from harness.playback.player import Answer, Await, End, Event, Write
 LONGEST: Final = 64 << 20
 """Bytes of a client's line: a longer one is no line of any recording."""
 
+_AHEAD: Final = 16 << 20  # bytes of the client's that wait for their turn
 _CHUNK: Final = 1 << 16
 _ATOMIC: Final = 4096  # a pipe that may be written takes as much without waiting
 _BUFFER: Final = 1 << 16
@@ -65,6 +66,8 @@ class Process:
         self._lines: deque[bytes] = deque()
         self._parts: list[bytes] = []
         self._length = 0
+        self._held = 0
+        self._foreseen = False
         self._open = True
         self._out: list[bytes] = []
         self._size = 0
@@ -92,9 +95,7 @@ class Process:
                         self._conversation.take(self._line())
                         if self._pace:
                             self._pace.taken(at)
-                        if self._lines:
-                            # A wrong client is told at once, not once its line is due.
-                            self._conversation.foresee(self._lines[0])
+                        self._foresee()
                     case Answer() | Event():
                         raise PlayError(5, f"frame {step.seq} is HTTP, and this is no server")
                     case End():
@@ -105,11 +106,11 @@ class Process:
     def _end(self, end: End) -> int:
         """Wait for what ends the agent, and return its exit code."""
         if end.signal is not None:
-            number = signal.Signals[end.signal]
-            while not self._signals:
+            while (number := due(end.signal, self._signals)) is None:
+                if self._lines:
+                    self._conversation.surplus(self._lines[0])
                 self._wait(forever=True)
-            # Another signal than the recorded one ends it as well, as it would the agent.
-            raise EndedError(number if number in self._signals else self._signals[0])
+            raise EndedError(number)
         if self._works:
             # It has no use for its input: what came all the same was not recorded.
             self._wait(0)
@@ -132,7 +133,10 @@ class Process:
                     self._seq, f"the client has closed the agent's input, awaited was {awaited()}"
                 )
             self._wait(forever=True)
-        return self._lines.popleft()
+        line = self._lines.popleft()
+        self._held -= len(line)
+        self._foreseen = False
+        return line
 
     def _until(self, at: int) -> None:
         """Let the recorded time pass, where it is to be kept."""
@@ -182,8 +186,8 @@ class Process:
         if len(self._signals) > self._heard and not forever:
             self._interrupted()
         reads = [self._woken] if self._woken >= 0 else []
-        # One line that waits is enough: it is the client that has to wait then.
-        if self._open and not self._lines:
+        # A client may say much before it reads: so what it says is taken, as far as there is room.
+        if self._open and self._held < _AHEAD:
             reads.append(self._stdin)
         readable, writable = self._waits(reads, [] if writes is None else [writes], seconds)
         if self._woken in readable:
@@ -212,6 +216,7 @@ class Process:
             *lines, rest = chunk.split(b"\n")
             for line in lines:
                 self._lines.append(b"".join([*self._parts, line]))
+                self._held += len(self._lines[-1])
                 self._parts = []
                 self._length = len(rest)
             if rest:
@@ -222,7 +227,13 @@ class Process:
                     f"the client has sent a line of more than {LONGEST:,} bytes, awaited was "
                     f"{self._conversation.awaited() or 'nothing'}",
                 )
-        if foresee and self._lines:
+        if foresee:
+            self._foresee()
+
+    def _foresee(self) -> None:
+        """Check the next line once: a wrong client is told at once, not once its line is due."""
+        if self._lines and not self._foreseen:
+            self._foreseen = True
             self._conversation.foresee(self._lines[0])
 
     @contextlib.contextmanager
@@ -245,6 +256,19 @@ class Process:
 
     def _heed(self, number: int, _: FrameType | None) -> None:
         self._signals.append(number)
+
+
+def due(recorded: str, heard: Sequence[int]) -> int | None:
+    """Return the signal to end by, where the agent was ended by the recorded one; None: wait.
+
+    An agent that crashed ends by itself. Another signal than the recorded one ends it as well;
+    but what only SIGKILL has ended, SIGTERM did not.
+    """
+    number = signal.Signals[recorded]
+    if number not in {*SIGNALS, signal.SIGKILL, signal.SIGQUIT} or number in heard:
+        return number
+    stands = {signal.SIGTERM} if number == signal.SIGKILL else set()
+    return next((other for other in heard if other not in stands), None)
 
 
 def _waits(

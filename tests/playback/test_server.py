@@ -70,9 +70,13 @@ def serving(
             process.kill()
 
 
-def test_exchanges_and_events_as_recorded(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [(), ("--pace",)], ids=["fast", "paced"])
+def test_exchanges_and_events_as_recorded(tmp_path: Path, options: tuple[str, ...]) -> None:
     path = played(tmp_path, TALK)
-    with serving(path) as (process, client), client.stream("GET", "/event") as stream:
+    with (
+        serving(path, options=options) as (process, client),
+        client.stream("GET", "/event") as stream,
+    ):
         assert (stream.status_code, stream.headers["content-type"]) == (200, "text/event-stream")
         made = client.post("/session", json={"messageID": "mine", "title": "a"})
         assert (made.status_code, made.json()) == (200, {"id": "ses_1", "messageID": "mine"})

@@ -13,7 +13,7 @@ from harness.playback import MismatchError
 from harness.playback.conversation import Conversation
 from harness.playback.pace import Pace
 from harness.playback.segments import load
-from harness.playback.stdio import LONGEST, Process, _waits
+from harness.playback.stdio import LONGEST, Process, _waits, due
 from tests.playback.tapes import Entry, asks, cassette, run, says, start
 
 OVER: Entry = ("in", "exit", {"code": 0})
@@ -65,6 +65,25 @@ def test_nothing_follows_a_wrong_line(tmp_path: Path) -> None:
     assert 'method: recorded "more", came "less"' in err
 
 
+def test_a_client_that_says_all_before_it_reads(tmp_path: Path) -> None:
+    """More than the pipes hold, both ways: an agent reads while it is not read."""
+    many = [
+        entry
+        for n in range(2000)
+        for entry in (asks(n, "hello", text="x" * 300), says(id=n, result="y" * 300))
+    ]
+    path = cassette(tmp_path / "t.jsonl", [*many, OVER])
+    line = b'{"id":%d,"method":"hello","params":{"text":"%s"}}\n'
+    with start(path) as process:
+        assert process.stdin is not None
+        for n in range(2000):
+            process.stdin.write(line % (n, b"x" * 300))
+        process.stdin.close()
+        process.stdin = None
+        out, _ = process.communicate(timeout=60)
+    assert (process.returncode, len(out.splitlines())) == (0, 2000)
+
+
 def test_a_line_without_an_end_is_given_up(tmp_path: Path) -> None:
     path = cassette(tmp_path / "talk.jsonl", TALK)
     code, out, err = run(path, b"x" * (LONGEST + (2 << 20)))
@@ -98,6 +117,37 @@ def test_it_waits_for_the_signal_that_ended_it(tmp_path: Path, end: str, sent: s
         process.send_signal(signal.Signals[sent])
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (-signal.Signals[sent], b"")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "heard", "ends"),
+    [
+        ("SIGTERM", [], None),
+        ("SIGTERM", ["SIGINT", "SIGTERM"], "SIGTERM"),
+        ("SIGTERM", ["SIGINT"], "SIGINT"),
+        ("SIGKILL", ["SIGTERM"], None),
+        ("SIGKILL", ["SIGTERM", "SIGINT"], "SIGINT"),
+        ("SIGSEGV", [], "SIGSEGV"),
+    ],
+)
+def test_which_signal_ends_it(recorded: str, heard: list[str], ends: str | None) -> None:
+    number = due(recorded, [signal.Signals[name] for name in heard])
+    assert number == (ends and signal.Signals[ends])
+
+
+@pytest.mark.parametrize("how", [{"signal": "SIGWHAT"}, {"code": "x"}, {}, {"signal": []}])
+def test_no_way_to_end(tmp_path: Path, how: Any) -> None:
+    code, _, err = run(cassette(tmp_path / "t.jsonl", [("in", "exit", how)]), b"")
+    assert (code, "frame 2: no way to end: {" in err) == (5, True)
+
+
+def test_an_agent_that_crashed_and_one_whose_end_is_not_known(tmp_path: Path) -> None:
+    path = cassette(tmp_path / "t.jsonl", [says(a=1), ("in", "exit", {"signal": "SIGABRT"})])
+    assert run(path, b"") == (-signal.SIGABRT, b'{"a":1}\n', "")
+    assert run(cassette(tmp_path / "u.jsonl", [says(a=1)]), b"") == (0, b'{"a":1}\n', "")
+    path = cassette(tmp_path / "v.jsonl", [("in", "exit", {"signal": "SIGTERM"})])
+    code, _, err = run(path, b"more\n")
+    assert (code, "nothing more was expected" in err) == (1, True)
 
 
 def test_a_signal_in_the_middle_ends_it_and_says_what_was_awaited(tmp_path: Path) -> None:

@@ -85,18 +85,23 @@ def test_deltas_and_the_snapshot_give_the_same(cassette: str) -> None:
 
 @pytest.mark.parametrize("cassette", IDS)
 def test_what_a_cassette_restores_is_what_it_told_live(cassette: str) -> None:
-    """Where one cassette has both: the restored messages are live ones, in the same order."""
+    """Where a thread has both: each time it is restored, it begins as it was told live."""
     parts = [
         part
         for part in accumulate(project(events(cassette))).parts.values()
-        if part.kind == "text" and part.text
-    ]
-    restored = [(part.role, part.text) for part in parts if part.restored]
-    live = [(part.role, part.text) for part in parts if not part.restored]
-    if restored and live:
         # The user's prompts are on no surface of ACP live: they are the client's own.
-        told = [part for part in restored if part[0] == "assistant"]
-        assert [part for part in live if part[0] == "assistant"][: len(told)] == told
+        if part.kind == "text" and part.text and part.role == "assistant"
+    ]
+    for thread in {part.threadId for part in parts if part.restored}:
+        own = [part for part in parts if part.threadId == thread]
+        live = [part.text for part in own if not part.restored]
+        told = [part.text for part in own if part.restored]
+        while told and live:
+            count = next(
+                n for n in range(len(live), -1, -1) if told[:n] == live[:n] and n <= len(told)
+            )
+            assert count, f"restored {told[0]!r}, told live {live[0]!r}"
+            told = told[count:]
 
 
 def _item(type_: type[EventBase], **payload: Any) -> EventBase:

@@ -116,6 +116,9 @@ class Parts:
             self._update(part, {"text": part.said})
             return
         part.said += words
+        # What a turn leaves open ends with it.
+        name = "output" if part.item.type == "command_execution" else "text"
+        part.item.data = {**(part.known or {}), name: part.said}
         stream = _STREAMS.get(part.item.type, "assistant_text")
         turn = part.item.turn
         self.ledger.emit(
@@ -168,6 +171,7 @@ class Parts:
         elif not ended:
             part.replaced = whole
             self._update(part, {"text": whole, "replaces": True})
+            part.item.data = {"text": part.said, "finalText": whole}
 
     def _update(self, part: Part, data: Message) -> None:
         self.ledger.update(
@@ -208,19 +212,21 @@ class Parts:
             self.ledger.warn("a tool's state is not known", state, session.turn)
         if not new:
             self.ledger.update(part.item, payload)
+        part.known = known
         if streams and output:
             self._output(session, part, output)
-        part.known = known
 
     def _output(self, session: Session, part: Part, whole: str) -> None:
         """Tell what a snapshot of a running command's output adds, or that it replaces all."""
         if part.replaced is not None or not whole.startswith(part.said):
             part.replaced = whole
             self._update(part, {"output": whole, "replaces": True})
+            part.item.data = {**(part.known or {}), "output": part.said, "finalOutput": whole}
         elif rest := whole[len(part.said) :]:
             self._say(session, part, rest)
         else:
             self._update(part, {"output": whole})
+            part.item.data = {**(part.known or {}), "output": whole}
 
     def _last_output(self, session: Session, part: Part, whole: str, data: Message) -> None:
         """Tell the rest of a command's output; what the model was told may be another text."""

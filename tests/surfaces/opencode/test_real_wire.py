@@ -18,6 +18,8 @@ PROMPT = request(1, "POST", "/session/ses1/prompt_async", {})
 BUSY = event("session.status", sessionID="ses1", status={"type": "busy"})
 IDLE = event("session.idle", sessionID="ses1")
 
+GONE = ("in", "exit", {"signal": "SIGTERM"})
+
 
 def message(native: str, role: str = "user", **more: Any) -> Entry:
     return event("message.updated", sessionID="ses1", info={"id": native, "role": role, **more})
@@ -173,7 +175,7 @@ def test_a_permission_is_of_its_item_and_a_refused_tool_stays_declined() -> None
     ]
     told = normalize(
         [
-            PROMPT, BUSY, tool("running", input={}), asked, replied, failed, IDLE,
+            PROMPT, BUSY, tool("running", input={}), asked, replied, failed, IDLE, GONE,
             request(2, "GET", "/session/ses1/message"), response(2, 200, history),
         ]
     )  # fmt: skip
@@ -182,6 +184,29 @@ def test_a_permission_is_of_its_item_and_a_refused_tool_stays_declined() -> None
     assert (opened.itemId, opened.payload.detail) == (started.itemId, "touch a")
     assert [i.payload.status for i in of(told, "ItemCompleted")] == ["declined", "declined"]
     assert (again.payload.title, again.payload.data["replay"]) == ("touch a", True)
+
+
+def test_a_history_is_told_once_in_a_process() -> None:
+    def asked_for(number: int) -> list[Entry]:
+        parts = [{"id": native, "type": "text", "text": native} for native in ("prt1", "prt2")]
+        history = [{"info": {"id": "msg2", "role": "assistant"}, "parts": parts}]
+        path = "/session/ses1/message"
+        return [request(number, "GET", path), response(number, 200, history)]
+
+    live = {"id": "prt1", "messageID": "msg2", "type": "text", "text": "prt1", "time": {"end": 1}}
+    told = [
+        PROMPT, BUSY, event("message.part.updated", sessionID="ses1", part=live), IDLE,
+        *asked_for(2), *asked_for(3), GONE, *asked_for(4),
+    ]  # fmt: skip
+    items = of(normalize(told), "ItemCompleted")
+    texts = [(i.payload.data["text"], i.payload.data.get("replay", False)) for i in items]
+    # What the process has told is not told again; another process has told nothing yet.
+    assert texts == [("prt1", False), ("prt2", True), ("prt1", True), ("prt2", True)]
+    namer = surface("opencode").kinds()
+    frames = [Frame(1, 0, way, channel, data=data) for way, channel, data in told]  # type: ignore[arg-type]
+    kinds = [kind for kind in map(namer.of, frames) if "response GET" in kind]
+    plain = "response GET /session/{id}/message"
+    assert kinds == [plain, f"repeat {plain}", plain]
 
 
 @pytest.mark.parametrize(
