@@ -119,7 +119,8 @@ class Session:
         self.replays = True
         self.hush()
         self.close_tools(None)
-        self.tools = {}
+        # What a turn that goes on has open is not history yet.
+        self.tools = {native: tool for native, tool in self.tools.items() if tool.item.open}
 
     def speak(self, role: Role, native: Any, content: Any) -> None:
         """Handle a chunk of a message; another role or `messageId` ends the one before."""
