@@ -44,6 +44,9 @@ def rows(event: EventBase) -> set[str]:
     return {row for chat in ChatProjection().feed(event) for row in shown(event, chat)}
 
 
+REFERENCE = {"content": [{"type": "terminal", "terminalId": "1"}]}
+
+
 def change(**more: Any) -> dict[str, Any]:
     return {"changes": [{"path": "a", "kind": "update", **more}]}
 
@@ -56,6 +59,7 @@ def change(**more: Any) -> dict[str, Any]:
         (item("command_execution"), "tool", "diff"),
         (item("file_change", change(diff="@@ -1 +1 @@\n-a\n+b\n")), "diff", "terminal"),
         (item("collab_agent_tool_call"), "task", "diff"),
+        (item("command_execution", REFERENCE), "terminal", "diff"),
         (delta("command_output"), "terminal", "text"),
         (request("command_execution_approval"), "permission", "question"),
         (
@@ -110,8 +114,9 @@ def test_what_is_only_like_it_does_not_show_a_kind(event: EventBase, row: str) -
     assert row not in rows(event)
 
 
-def test_a_terminal_is_a_stream_and_else_made_up() -> None:
+def test_a_terminal_is_a_stream_or_a_reference_and_else_made_up() -> None:
     assert not made_up("terminal", delta("command_output"))
+    assert not made_up("terminal", item("command_execution", REFERENCE))
     assert made_up("terminal", item("command_execution"))
     assert not made_up("tool", item("command_execution"))
 
