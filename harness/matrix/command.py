@@ -3,6 +3,7 @@
 from harness import output as out
 from harness.matrix.build import build, stale, to_json, write
 from harness.matrix.cells import ICONS
+from harness.matrix.page import page
 from harness.matrix.render import files, terminal
 from harness.project import Project
 
@@ -13,7 +14,7 @@ def matrix_command(project: Project, *, check: bool, json: bool) -> int:
         out.note(f"harness matrix: {project.cassettes} holds no cassette; `harness record --all`")
         return out.NOTHING_RUN
     matrix = build(project)
-    content = files(matrix)
+    content = files(matrix) | {"index.html": page(matrix, project)}
     if check:
         different = stale(project, content)
         for name in different:

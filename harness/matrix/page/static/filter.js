@@ -1,0 +1,97 @@
+// The four filters: they act on every view, and on the evidence of each cell.
+(() => {
+  "use strict";
+  const { all, byId, say } = harnessPage;
+
+  const NAMES = ["provider", "surface", "provenance", "outcome"];
+  const chosen = { provider: "", surface: "", provenance: "", outcome: "" };
+  const listeners = [];
+  let counted = null;
+
+  /** Whether something with these fields is left by the filters; a field it lacks says nothing. */
+  function passes(fields) {
+    return NAMES.every((n) => !chosen[n] || fields[n] === undefined || fields[n] === chosen[n]);
+  }
+
+  function columns() {
+    for (const node of all("[data-col]")) {
+      node.hidden = Boolean(chosen.provider) && node.dataset.col !== chosen.provider;
+    }
+  }
+
+  function lists() {
+    let left = 0;
+    const rows = all("#view-cassettes tbody tr");
+    for (const row of rows) {
+      row.hidden = !passes(row.dataset);
+      left += row.hidden ? 0 : 1;
+    }
+    byId("view-cassettes").querySelector(".none").hidden = left > 0 || !rows.length;
+    byId("count").textContent = `${left} of ${rows.length} cassettes`;
+    for (const dot of all(".dot")) dot.classList.toggle("faded", !passes(dot.dataset));
+    for (const block of all("#view-native .block")) {
+      block.hidden = !passes(block.dataset);
+      for (const row of all("tbody tr", block)) row.hidden = !passes(row.dataset);
+    }
+  }
+
+  // How much of a cell's evidence is left; the cells are counted once the index is unpacked.
+  function cells() {
+    if (!counted) return;
+    for (const link of all("[data-cell]")) {
+      const cell = counted.cells[link.dataset.cell];
+      if (!cell || !cell.evidence.length) continue;
+      const left = cell.evidence.filter(([at]) => passes(counted.cassettes[at])).length;
+      const mark = link.querySelector(".n");
+      mark.textContent = left;
+      mark.setAttribute("aria-label", `${left} cassettes`);
+      link.classList.toggle("faded", !left);
+    }
+  }
+
+  function apply() {
+    for (const name of NAMES) {
+      const select = document.querySelector(`[data-filter="${name}"]`);
+      select.value = chosen[name];
+      if (select.value !== chosen[name]) chosen[name] = select.value = "";
+      select.classList.toggle("on", Boolean(chosen[name]));
+    }
+    const active = NAMES.filter((n) => chosen[n]).length;
+    byId("reset").disabled = !active;
+    byId("filters-toggle").textContent = active ? `Filter (${active})` : "Filter";
+    columns();
+    lists();
+    cells();
+  }
+
+  function set(values) {
+    for (const name of NAMES) chosen[name] = values[name] || "";
+    apply();
+    listeners.forEach((listener) => listener());
+  }
+
+  function start() {
+    for (const select of all("[data-filter]")) {
+      select.addEventListener("change", () => {
+        set({ ...chosen, [select.dataset.filter]: select.value });
+        say(byId("count").textContent);
+      });
+    }
+    byId("reset").addEventListener("click", () => {
+      set({});
+      document.querySelector("[data-filter]").focus();
+    });
+    byId("filters-toggle").addEventListener("click", (event) => {
+      const open = byId("filters").classList.toggle("open");
+      event.currentTarget.setAttribute("aria-expanded", String(open));
+    });
+  }
+
+  /** Once the index is there, count the evidence that is left. */
+  function withIndex(index) {
+    counted = index;
+    cells();
+  }
+
+  harnessPage.filter = { NAMES, chosen, onchange: (f) => listeners.push(f), passes, set, start, withIndex };
+})();
