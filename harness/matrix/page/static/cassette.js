@@ -69,7 +69,6 @@
         el("output", { id: "left" }),
         neighbours(entry, cassettes),
       ),
-      el("div", { class: "heads", "aria-hidden": "true" }, el("span", {}, "Native frames"), el("span", {}, "Canonical events")),
     );
   }
 
@@ -211,7 +210,10 @@
       tape.bySeq = new Map(tape.rows.map((row) => [row.seq, row]));
       lit = null;
       list = null;
-      view.replaceChildren(head(known.get(cassette), cassettes));
+      view.replaceChildren(
+        head(known.get(cassette), cassettes),
+        el("div", { class: "heads", "aria-hidden": "true" }, el("span", {}, "Native frames"), el("span", {}, "Canonical events")),
+      );
       view.append(refill());
       if (focus && !frame) view.querySelector("h1").focus({ preventScroll: true });
       if (!frame) scrollTo(0, 0);

@@ -126,7 +126,8 @@
   }
 
   function measure() {
-    const height = document.querySelector(".top").offsetHeight;
+    const top = document.querySelector(".top");
+    const height = getComputedStyle(top).position === "sticky" ? top.offsetHeight : 0;
     document.documentElement.style.setProperty("--top", `${height}px`);
   }
 
