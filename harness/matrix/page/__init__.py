@@ -21,6 +21,9 @@ from harness.matrix.page.pack import Tape, bundles, compressed, tape
 from harness.matrix.page.view import context, index
 from harness.project import Project
 
+PAGE: Final = "index.html"
+"""The page's name under `matrix/`."""
+
 _HERE: Final = Path(__file__).parent
 _STYLES: Final = ("base.css", "tables.css", "cassette.css")
 _SCRIPTS: Final = (
@@ -36,7 +39,9 @@ _SCRIPTS: Final = (
 )
 """In the order in which they build on each other."""
 
-_BLOB: Final = re.compile(rb'(<script type="text/plain" data-blob="\w+">)([A-Za-z0-9+/=]*)</script>')
+_BLOB: Final = re.compile(
+    rb'(<script type="text/plain" data-blob="\w+">)([A-Za-z0-9+/=]*)</script>'
+)
 
 
 def page(matrix: Matrix, project: Project) -> bytes:
@@ -66,9 +71,12 @@ def page(matrix: Matrix, project: Project) -> bytes:
     return text.encode()
 
 
-def same(one: bytes, other: bytes) -> bool:
-    """Return whether two pages say the same, whichever zlib compressed them."""
-    return one == other or _plain(one) == _plain(other)
+def same(path: Path, content: bytes) -> bool:
+    """Return whether a file says the same as a page, whichever zlib compressed either."""
+    try:
+        return _plain(path.read_bytes()) == _plain(content)
+    except OSError:
+        return False
 
 
 def _plain(content: bytes) -> bytes:

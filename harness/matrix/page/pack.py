@@ -123,7 +123,7 @@ def _events(events: Iterable[EventBase], seq: int, renamer: Renamer) -> Iterator
         source = "" if raw is UNSET else raw.source
         names = (UNSET, UNSET) if raw is UNSET else (raw.method, raw.messageType)
         ids = (line.threadId, line.turnId, line.itemId, line.requestId)
-        refs = {} if line.providerRefs is UNSET else line.providerRefs
+        refs: Any = {} if line.providerRefs is UNSET else line.providerRefs
         own = [_text(i) for i in ids]
         envelope = [renamer.count, seq, event.type, source, *map(_text, names), own, refs]
         yield b"E" + _json(envelope) + b"\t" + _json(line.payload)
@@ -138,4 +138,3 @@ def _json(value: Any, *, deterministic: bool = True) -> bytes:
         return _encode(value) if deterministic else msgspec.json.encode(value)
     except RecursionError:
         return _DEEP
-
