@@ -60,6 +60,10 @@ def visit(chromium: Any, corpus: Path) -> Iterator[Visit]:
     asked: list[str] = []
     said: list[str] = []
 
+    def dismiss(dialog: Any) -> None:
+        said.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
     def open_page(
         address: str = "", *, width: int = 1440, dark: bool = False, path: Path = corpus
     ) -> Any:
@@ -75,7 +79,7 @@ def visit(chromium: Any, corpus: Path) -> Iterator[Visit]:
         tab.on("request", lambda r: asked.append(r.url) if r.url.split("#")[0] != own else None)
         tab.on("console", lambda m: said.append(f"{m.type}: {m.text}"))
         tab.on("pageerror", lambda e: said.append(f"error: {e}"))
-        tab.on("dialog", lambda d: (said.append(f"dialog: {d.message}"), d.dismiss()))
+        tab.on("dialog", dismiss)
         tab.goto(own + address)
         return tab
 

@@ -58,9 +58,9 @@ def test_in_lists_and_panels(visit: Visit, hostile: Path) -> None:
 
 
 def test_in_addresses(visit: Visit, hostile: Path) -> None:
+    tab = visit(path=hostile)
     for attack in ATTACKS:
         for name in ("cell", "cassette", "search", "view", "provider"):
-            tab = visit(path=hostile)
             tab.evaluate(
                 "([n, v]) => { location.hash = `${n}=${encodeURIComponent(v)}` }", [name, attack]
             )

@@ -10,7 +10,7 @@
   let view = "tables";
   let theme = "system";
   let first = true;
-  let before = "";
+  let before = ""; // the last address that was no search
 
   function show(name) {
     if (name !== view) {
@@ -49,7 +49,7 @@
       cells.hide();
       show(byId(`view-${at.view}`) ? at.view : "tables");
     }
-    before = location.hash;
+    if (at.search === undefined) before = location.hash;
   }
 
   // The filters are in the address of a view, so that it can be passed on.
@@ -99,7 +99,7 @@
       if (typing(event.target) && event.target.value && event.target.type === "search") return;
       if (cells.isOpen()) cells.close();
       else if (view === "cassette") cassette.leave();
-      else if (view === "search") location.hash = before.startsWith("#search") ? "#view=tables" : before;
+      else if (view === "search") location.hash = before || "#view=tables";
     }
   }
 
