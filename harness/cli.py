@@ -27,7 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Closed by the caller: what is said goes nowhere, and the exit code is what counts.
     sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 - for the whole process
     sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115 - the same
-    arguments = _parser().parse_args(argv)
+    own, agents = _split(sys.argv[1:] if argv is None else argv)
+    arguments = _parser().parse_args(own)
+    arguments.agent_args = agents
     run: Handler = arguments.run
     try:
         code = run(arguments)
@@ -46,6 +48,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         out.note(f"harness {arguments.command}: {out.text_of(error)}")
         return failed
     return code
+
+
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """Part the agent's arguments from ours: of `play`, all after the first `--`, as they are."""
+    own = list(argv)
+    if "play" not in own or "--" not in own[own.index("play") :]:
+        return own, None
+    cut = own.index("--", own.index("play"))
+    return own[:cut], own[cut + 1 :]
 
 
 def entry() -> NoReturn:
@@ -126,8 +137,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     _selection(accept)
 
-    replay = command("replay", _replay, "print the canonical events of a cassette", json=False)
+    replay = command(
+        "replay", _replay, "print the canonical events of a cassette, or another stage", json=False
+    )
     replay.add_argument("cassette", metavar="CASSETTE")
+    _stage(replay, "native_in", "normalized_out", "chat_event", "legacy_out")
+    replay.add_argument("--json", action="store_true", help="as without it: JSON lines")
     _normalizer(replay)
 
     show = command("show", _show, "print a cassette as a timeline of both directions", json=False)
@@ -135,6 +150,9 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument(
         "--width", type=_width, metavar="COLUMNS", help="0 cuts nothing (default: the terminal's)"
     )
+
+    play = command("play", _play, "be a cassette's agent: say what was recorded", json=False)
+    _playing(play)
 
     matrix = command("matrix", _matrix, "write matrix/ from what the cassettes show")
     matrix.add_argument(
@@ -152,6 +170,14 @@ def _parser() -> argparse.ArgumentParser:
     listing = command("list", _list, "list surfaces, scenarios, cassettes, agents or laws")
     listing.add_argument("what", choices=["surfaces", "scenarios", "cassettes", "agents", "laws"])
 
+    _agents(commands)
+    command("doctor", _doctor, "say which agents are found, and how to get the others")
+    schema = command("schema", _schema, "print the JSON Schema of the canonical events", json=False)
+    _stage(schema, "normalized_out", "chat_event", "legacy_out")
+    return parser
+
+
+def _agents(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     agents = commands.add_parser(
         "agents", help="list the agents, or install one from npm", description="The agents."
     )
@@ -165,10 +191,6 @@ def _parser() -> argparse.ArgumentParser:
     install.set_defaults(run=_install)
     for added in (known, install):
         added.add_argument("--json", action="store_true", help="print the result as JSON")
-
-    command("doctor", _doctor, "say which agents are found, and how to get the others")
-    command("schema", _schema, "print the JSON Schema of the canonical events", json=False)
-    return parser
 
 
 def _folder(text: str) -> Path:
@@ -189,6 +211,38 @@ def _isolation(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         default=None,
         help="in a network namespace with loopback alone (default: where the machine allows it)",
+    )
+
+
+def _stage(parser: argparse.ArgumentParser, *stages: str) -> None:
+    # As in harness/projection/stages.py, which a test holds against these.
+    parser.add_argument(
+        "--stage",
+        choices=stages,
+        default="normalized_out",
+        help="frames with their native kinds (native_in), canonical events (normalized_out, the "
+        "default), chat events (chat_event), events of the older model (legacy_out)",
+    )
+
+
+def _playing(play: argparse.ArgumentParser) -> None:
+    play.usage = "harness play CASSETTE [--pace] [--port N] [--shim DIR] [-- ARGUMENT...]"
+    play.epilog = (
+        "Without --shim it is the agent, on standard input and output; ARGUMENTs are the agent's, "
+        "and say which of the cassette's processes it is. It ends as the agent ended, and with 1 "
+        "where the client does not do what was recorded."
+    )
+    play.add_argument("cassette", metavar="CASSETTE")
+    play.add_argument("--pace", action="store_true", help="keep the recorded timing")
+    play.add_argument(
+        "--port", type=int, default=0, help="of an agent that listens (default: a free one)"
+    )
+    play.add_argument(
+        "--shim",
+        type=_folder,
+        metavar="DIR",
+        help="write into DIR a program of the agent's name that is the agent, to stand in PATH "
+        "or to be named where a client asks for the agent's program",
     )
 
 
@@ -229,6 +283,7 @@ def _record(arguments: argparse.Namespace) -> int:
             json=arguments.json,
             verify=arguments.verify,
             agents=arguments.agent,
+            corpus=arguments.into is None,
         )
     )
 
@@ -248,7 +303,9 @@ def _accept(arguments: argparse.Namespace) -> int:
 def _replay(arguments: argparse.Namespace) -> int:
     from harness.conformance.command import replay_command
 
-    return replay_command(_project(arguments).find(arguments.cassette), arguments.normalizer)
+    return replay_command(
+        _project(arguments).find(arguments.cassette), arguments.normalizer, arguments.stage
+    )
 
 
 def _show(arguments: argparse.Namespace) -> int:
@@ -264,6 +321,22 @@ def _show(arguments: argparse.Namespace) -> int:
         for line in timeline(cassette, width):
             out.say(line)
     return out.OK
+
+
+def _play(arguments: argparse.Namespace) -> int:
+    from harness.playback.command import Choices, play_command
+
+    choices = Choices(
+        args=arguments.agent_args,
+        pace=arguments.pace,
+        port=arguments.port,
+        shim=arguments.shim,
+    )
+    path = Path(arguments.cassette)
+    # A shim names a file and runs anywhere: only an id needs a project.
+    return play_command(
+        path if path.is_file() else _project(arguments).find(arguments.cassette), choices
+    )
 
 
 def _matrix(arguments: argparse.Namespace) -> int:
@@ -297,10 +370,10 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return doctor_command(json=arguments.json)
 
 
-def _schema(_arguments: argparse.Namespace) -> int:
-    from harness.canonical.schema import event_schema
+def _schema(arguments: argparse.Namespace) -> int:
+    from harness.projection.schema import stage_schema
 
-    out.say_json(event_schema())
+    out.say_json(stage_schema(arguments.stage))
     return out.OK
 
 

@@ -63,7 +63,12 @@ def _surfaces() -> Rows:
             "agents": [agent.name for agent in s.manifest.agents],
             "recordable": s.recorder is not None,
             "kinds": len(s.vocabulary.kinds),
-            "excluded": s.manifest.excluded,
+            "excluded": s.manifest.excluded
+            | {
+                f"{agent.name}/{scenario}": reason
+                for agent in s.manifest.agents
+                for scenario, reason in agent.excluded.items()
+            },
             "volatile": s.manifest.volatile,
         }
         for s in surfaces().values()
@@ -82,6 +87,12 @@ def _scenarios() -> Rows:
                 s.name: s.manifest.excluded[name]
                 for s in surfaces().values()
                 if name in s.manifest.excluded
+            }
+            | {
+                f"{s.name}/{agent.name}": agent.excluded[name]
+                for s in surfaces().values()
+                for agent in s.manifest.agents
+                if name in agent.excluded
             },
         }
         for name, scenario in scenarios().items()

@@ -29,7 +29,8 @@ def exit_code(error: Exception) -> int | None:
         "AgentError": NOT_STARTED,
     }
     own = getattr(error, "code", None)
-    if type(error).__name__ == "RecordError" and isinstance(own, int):
+    with_own = type(error).__name__ in {"RecordError", "PlayError", "MismatchError"}
+    if with_own and isinstance(own, int):
         return own
     if isinstance(error, OSError):
         return UNUSABLE

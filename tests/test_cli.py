@@ -15,6 +15,7 @@ from harness.canonical import decode_event
 from harness.cli import main
 from harness.project import find_project
 from harness.scenarios import scenario_ids
+from harness.surfaces import surface
 
 ROOT = find_project(Path(__file__)).root
 TEXT = "codex-exec/codex-0.163.0/text"
@@ -81,6 +82,14 @@ def test_list_surfaces_scenarios_cassettes(capsys: pytest.CaptureFixture[str]) -
     assert by_name["codex-exec"]["excluded"]["command-approved"] == (
         "codex exec asks nobody, so a command cannot be approved"
     )
+    # An agent's own exclusions are shown with its name.
+    acp = surface("acp").manifest
+    own = [(a.name, name, why) for a in acp.agents for name, why in a.excluded.items()]
+    assert own
+    by_scenario = {row["scenario"]: row["excluded"] for row in rows["scenarios"]}
+    for agent, name, why in own:
+        assert by_name["acp"]["excluded"][f"{agent}/{name}"] == why
+        assert by_scenario[name][f"acp/{agent}"] == why
     assert [row["scenario"] for row in rows["scenarios"]] == list(scenario_ids())
     cassette = next(row for row in rows["cassettes"] if row["id"] == TEXT)
     assert cassette == {
@@ -115,7 +124,8 @@ def test_a_third_of_the_corpus_ends_in_something_else_than_success(
         (["show", "README.md"], 4, "README.md:1: not a cassette"),
         (["replay", "README.md"], 4, "README.md:1: not a cassette"),
         (["check", TEXT, "--normalizer", "nowhere:N"], 5, "nowhere"),
-        (["check", TEXT, "--normalizer", ""], 5, "write it as package.module:name"),
+        (["check", TEXT, "--normalizer", ""], 2, "write it as package.module:name"),
+        (["replay", TEXT, "--normalizer", " "], 2, "write it as package.module:name"),
         (["check", TEXT, "--normalizer", "tests.exits:X"], 5, "raised SystemExit: 0"),
         (["record", "--surface", "codex-exec"], 2, "name a --surface or an --agent"),
         (["record", "--all", "--scenario", "text"], 2, "exclude each other"),

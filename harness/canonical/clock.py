@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+_MILLIS = tuple(f".{millis:03d}Z" for millis in range(1000))
+
 
 class Clock:
     """Turns a frame's `at` (milliseconds since the start) into an RFC 3339 time in UTC.
@@ -29,7 +31,7 @@ class Clock:
                 moment = self._start + timedelta(milliseconds=at)
                 millis = moment.microsecond // 1000
                 self._first = at - millis
-                self._prefix = f"{moment.isoformat()[:19]}."
-            self._text = f"{self._prefix}{millis:03d}Z"
+                self._prefix = moment.isoformat()[:19]
+            self._text = self._prefix + _MILLIS[millis]
             self._at = at
         return self._text

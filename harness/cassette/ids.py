@@ -7,7 +7,7 @@ _ID = re.compile(
     r"(?P<uuid>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     r"|[0-9A-F]{8}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{12})"
     r"|(?P<hex>[0-9a-f]{32}|[0-9A-F]{32})"
-    r"|(?P<known>(?:ses|msg|prt|per|que|evt|toolu|call|req|resp|item|rs|fc|ws|run)_)"
+    r"|(?P<known>(?:ses|msg|prt|per|que|evt|toolu|tool|pty|call|req|resp|item|rs|fc|ws|run)_)"
     r"(?P<body>[0-9A-Za-z]{20,})"
     r"|(?P<prefix>[a-z]{2,12}_)(?P<mixed>(?=[a-zA-Z]*[0-9])(?=[0-9]*[a-zA-Z])[0-9A-Za-z]{20,})"
     r")(?![0-9A-Za-z])"
@@ -30,6 +30,16 @@ class Ids:
     def rename(self, text: str) -> str:
         """Return the text with its ids renamed."""
         return _ID.sub(self._rename, text)
+
+    def of_form(self, match: re.Match[str]) -> str:
+        """Return an id with its random part, the first group, renamed: its form stays."""
+        found = match[0]
+        if found in self._keep:
+            return found
+        start, end = match.start(1) - match.start(), match.end(1) - match.start()
+        zeros = re.sub(r"[0-9A-Za-z]", "0", match[1])
+        number = str(self._number(found))
+        return f"{found[:start]}{zeros[: -len(number)]}{number}{found[end:]}"
 
     def _rename(self, match: re.Match[str]) -> str:
         found = match[0]

@@ -15,6 +15,7 @@ from harness.cassette.errors import CassetteError
 from harness.cassette.format import FORMAT_VERSION, Footer, Frame, Header
 
 _BLOCK = 1 << 18
+_BUT_ONE = 2  # of the three fields for a frame's content, how many are absent
 _FOOTER_START = b'{"frames":'
 _LATEST = datetime(9999, 12, 31, tzinfo=UTC)
 _RE_RECORD = "record it again with `harness record`"
@@ -38,22 +39,25 @@ class CassetteReader:
     """An open cassette: `header` at once, frames by iterating, `footer` after the last frame.
 
     `truncated` says, once the frames are read, that there is no footer: the recorder was
-    killed. `tail` is then the start of the line that was being written, if any.
+    killed. `tail` is then the start of the line that was being written, if any. `size` is the
+    file's, in bytes, when it was opened.
 
     Raises CassetteError, with the line, for a file that is not a cassette, for a format
     version that is not known, for frames out of order, and for a footer that does not fit.
     """
 
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
+        self.path = path if isinstance(path, Path) else Path(path)
         self.footer: Footer | None = None
         self.truncated = False
         self.tail = b""
         self._hash = hashlib.sha256()
         try:
             # A pipe or a device would be waited for, and a folder is none.
-            if not stat.S_ISREG(self.path.stat().st_mode):
+            status = self.path.stat()
+            if not stat.S_ISREG(status.st_mode):
                 raise CassetteError(path, 0, "not a regular file", "see `harness list cassettes`")
+            self.size = status.st_size
             self._file: BinaryIO = self.path.open("rb")
         except OSError as error:
             raise CassetteError(
@@ -76,9 +80,7 @@ class CassetteReader:
             at = frame.at
             if at > self._at_most:
                 raise self._error(seq + 1, f"`at` is {at}, and no time has a year of five digits")
-            if (frame.data is not UNSET) + (frame.text is not UNSET) + (
-                frame.b64 is not UNSET
-            ) != 1:
+            if (frame.data is UNSET) + (frame.text is UNSET) + (frame.b64 is UNSET) != _BUT_ONE:
                 raise self._error(seq + 1, "a frame has exactly one of data, text and b64")
             yield frame
         if self.footer is None:

@@ -44,17 +44,20 @@ _NUMBER = re.compile(r"\d+(\.\d+)?")
 class Rules(Struct, frozen=True):
     """What of one wire is scrubbed beyond what is scrubbed on every wire.
 
-    `durations` are the keys whose numbers say how long something took, `processes` the keys
-    whose values are ids of processes. `constants` gives for a key the value that takes the
-    place of any other of the same JSON type. `patterns` are regular expressions with their
-    replacements, applied to each string. `prose` gives for a key how many characters are kept
-    of a text: for what an agent says at length of itself, and nothing reads.
+    `durations` are the keys whose numbers say how long something took, `processes` the keys whose
+    values are ids of processes. `constants` gives for a key the value that takes the place of any
+    other of the same JSON type. `patterns` are regular expressions with their replacements,
+    applied to each string. `ids` are forms of ids that only this wire has, each with a group for
+    what of the id is random: they are renamed by first appearance. `prose` gives for a key how
+    many characters are kept of a text: for what an agent says at length of itself, and nothing
+    reads.
     """
 
     durations: frozenset[str] = frozenset()
     processes: frozenset[str] = frozenset()
     constants: Mapping[str, Any] = field(default_factory=dict)
     patterns: tuple[tuple[str, str], ...] = ()
+    ids: tuple[str, ...] = ()
     prose: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -96,6 +99,7 @@ class Scrubber:
         self._address = re.compile(
             rf"(127\.0\.0\.1|localhost|\[::1\]|%5B%3A%3A1%5D)(:|%3A|%3a){port}(?!\d)"
         )
+        self._forms = [re.compile(form) for form in rules.ids]
         self._patterns = [(re.compile(old), new) for old, new in rules.patterns]
 
     def content(self, field: str, value: Any) -> tuple[str, Any]:
@@ -148,6 +152,8 @@ class Scrubber:
             text = _EPOCH.sub(self._epoch, text)
         elif "_" in text:
             text = self._ids.rename(text)
+        for form in self._forms:
+            text = form.sub(self._ids.of_form, text)
         for pattern, replacement in self._patterns:
             text = pattern.sub(replacement, text)
         if any(word in text for word in self._words):
@@ -180,7 +186,10 @@ class Scrubber:
         return value
 
     def _epoch(self, match: re.Match[str]) -> str:
-        return str(self._moment(int(match[0])))
+        # Not through a number unless it is a time: zeros that lead it would be lost.
+        number = int(match[0])
+        moment = self._moment(number)
+        return match[0] if moment == number else str(moment)
 
     def _is_now(self, year: str, month: str, day: str, whole: str) -> bool:
         try:

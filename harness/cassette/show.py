@@ -47,7 +47,7 @@ def summary(frame: Frame) -> str:
     except RecursionError:
         # What is just not too deep to be read may be so to be written.
         text = "(nested too deeply to be shown)"
-    name = _name(frame.data)
+    name = _exchange(frame.data) if frame.channel == "http" else _name(frame)
     return f"{printable(name)}  {text}" if name else text
 
 
@@ -64,7 +64,16 @@ def _heading(header: Header) -> Iterator[str]:
         yield f"      $ {printable(' '.join(header.command))}"
 
 
-def _name(data: Any) -> str:
+def _exchange(data: Any) -> str:
+    if not isinstance(data, dict):
+        return ""
+    if "method" in data:
+        return f"{data['method']} {data.get('path')}"
+    return f"{data.get('status')} to request {data.get('request')}"
+
+
+def _name(frame: Frame) -> str:
+    data = frame.data
     if not isinstance(data, dict):
         return ""
     names = [str(data[key]) for key in _NAMES if isinstance(data.get(key), str)]
@@ -73,6 +82,6 @@ def _name(data: Any) -> str:
         if isinstance(part, dict):
             part = part.get("item", part) if isinstance(part.get("item"), dict) else part
             names += [str(part[key]) for key in _NAMES[1:] if isinstance(part.get(key), str)]
-    if "id" in data and "method" not in data:
+    if "id" in data and "method" not in data and frame.channel != "sse":
         names.append(f"answer to {data['id']}")
     return " ".join(names)

@@ -137,13 +137,14 @@ def _judge(  # noqa: PLR0913, PLR0917 - the parts of one verdict
         judge = Judge(subject, cassette, name, rules(header))
         result.checks = [law.result for law in judge.laws]
         pinned = _pinned(target, corpus, name) if pins is None else None
+        compared = pinned is not None and pinned.is_file()
         if pins is not None:
             judge.pin(pins)
         try:
-            if pinned is not None and pinned.is_file():
+            if compared and pinned is not None:
                 judge.compare(pinned)
             # A cassette that is small is read once for all runs.
-            small = target.path.stat().st_size <= SMALL
+            small = cassette.size <= SMALL
             frames = list(cassette) if small else cassette
             judge.run(frames)
             judge.finish(truncated=cassette.truncated)
@@ -166,7 +167,7 @@ def _judge(  # noqa: PLR0913, PLR0917 - the parts of one verdict
             "recorder was killed"
         )
         result.hint = "record it again with `harness record`"
-    elif pins is None and pinned is not None and not pinned.is_file():
+    elif pinned is not None and not compared:
         result.problem = f"{pinned}: there is no expected output for this cassette"
         result.hint = "`harness accept` pins its output, once it is right"
     if result.problem and not failed:
@@ -242,7 +243,6 @@ def write_expected(
     (target,) = targets
     with open_cassette(target.path) as cassette:
         path = expected / f"{cassette.header.id}.jsonl"
-    pending = path.with_name(path.name + PENDING_SUFFIX)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Without a name while it is judged, so that a kill leaves nothing of it; only the copy
@@ -251,18 +251,28 @@ def write_expected(
             result = check_one(target, corpus, subject or Reference(), rules, pins)
             _refuse(result)
             pins.seek(0)
+            _put(pins, path)
+    except OSError as error:
+        message = f"could not pin {path}: {error.strerror}; nothing was changed"
+        raise PinError(message, UNUSABLE) from error
+    return path
+
+
+def _put(pins: BinaryIO, path: Path) -> None:
+    """Make a file of what was pinned, in one step, or nothing, also where a signal ends it."""
+    from harness.recording.terminable import unwinding  # noqa: PLC0415 - `check` needs none of it
+
+    pending = path.with_name(path.name + PENDING_SUFFIX)
+    with unwinding():
+        try:
             with pending.open("wb") as copy:
                 shutil.copyfileobj(pins, copy)
                 copy.flush()
                 os.fsync(copy.fileno())
-        pending.replace(path)
-    except OSError as error:
-        message = f"could not pin {path}: {error.strerror}; nothing was changed"
-        raise PinError(message, UNUSABLE) from error
-    finally:
-        with suppress(OSError):
-            pending.unlink(missing_ok=True)
-    return path
+            pending.replace(path)
+        finally:
+            with suppress(OSError):
+                pending.unlink(missing_ok=True)
 
 
 def _refuse(result: CassetteResult) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from harness import output as out
-from harness.canonical import encode_event
-from harness.cassette import CassetteError, open_cassette
+from harness.cassette import CassetteError, CassetteReader, open_cassette
 from harness.cassette.show import printable
 from harness.conformance.check import PinError, check, write_expected
 from harness.conformance.render import render_terminal, report_json
 from harness.project import Project
+from harness.projection.stages import Stage, native_in, stage
 from harness.subject import (
     RAISED,
     Aside,
@@ -82,38 +82,53 @@ def accept_command(project: Project, paths: Sequence[Path], arguments: argparse.
     return code
 
 
-def replay_command(path: Path, normalizer: str | None) -> int:
-    """Print a cassette's canonical events, one a line; return the exit code.
+def replay_command(path: Path, normalizer: str | None, stage_name: str) -> int:
+    """Print one stage of a cassette (`STAGES`), one JSON value a line; return the exit code.
 
-    Raises SubjectError and CassetteError.
+    What a projection leaves out is said on stderr. Raises SubjectError and CassetteError.
     """
     subject = _subject(normalizer) or Reference()
-    junk = 0
     with open_cassette(path) as cassette:
         try:
             surface(cassette.header.surface)
         except SurfaceError as unknown:
             hint = "use the harness version that recorded it"
             raise CassetteError(path, 1, printable(str(unknown)), hint) from unknown
-        place = "opening a session"
-        frames = iter(cassette)
-        try:
-            session = _aside(subject.open, cassette.header)
-            # A frame that cannot be read is the cassette's fault, and raised as it is.
-            for frame in frames:
-                place = f"frame {frame.seq}"
-                junk += _print(_aside(session.feed, frame))
-            place = "the end of the frames"
-            junk += _print(_aside(session.close))
-        except _RaisedError as raised:
-            error = raised.error
-            out.note(
-                f"harness replay: {path}: the normalizer {subject.name} raised at {place}: "
-                f"{type(error).__name__}: {told(error)}"
-            )
-            return out.NOT_CONFORMING
+        if stage_name == "native_in":
+            for line in native_in(cassette.header, cassette):
+                out.say(line.decode())
+            code = out.OK
+        else:
+            code = _replay(path, cassette, subject, stage(stage_name))
         if cassette.truncated:
             out.note(f"harness replay: {path}: truncated; these are the events of what there is")
+    return code
+
+
+def _replay(path: Path, cassette: CassetteReader, subject: Subject, of: Stage) -> int:
+    """Print what a stage after the normalizer gives; return the exit code."""
+    junk = 0
+    place = "opening a session"
+    frames = iter(cassette)
+    try:
+        session = _aside(subject.open, cassette.header)
+        # A frame that cannot be read is the cassette's fault, and raised as it is.
+        for frame in frames:
+            place = f"frame {frame.seq}"
+            junk += _print(_aside(session.feed, frame), of)
+        place = "the end of the frames"
+        junk += _print(_aside(session.close), of)
+    except _RaisedError as raised:
+        error = raised.error
+        out.note(
+            f"harness replay: {path}: the normalizer {subject.name} raised at {place}: "
+            f"{type(error).__name__}: {told(error)}"
+        )
+        return out.NOT_CONFORMING
+    for line in of.close():
+        out.say(line.decode())
+    for what in of.left():
+        out.note(f"harness replay: not projected: {what}")
     return out.NOT_CONFORMING if junk else out.OK
 
 
@@ -135,8 +150,8 @@ def _aside(call: Callable[..., Any], *arguments: Any) -> Any:
         raise _RaisedError(error) from error
 
 
-def _print(events: Sequence[Given]) -> int:
-    """Print the events; return how many were none."""
+def _print(events: Sequence[Given], of: Stage) -> int:
+    """Print what a stage makes of the events; return how many were none."""
     junk = 0
     for given in events:
         event = coerce(given)
@@ -146,13 +161,17 @@ def _print(events: Sequence[Given]) -> int:
                 f"harness replay: not an event: {printable(f'{event.problem}: {event.shown}')}"
             )
         else:
-            out.say(encode_event(event).decode())
+            for line in of.feed(event):
+                out.say(line.decode())
     return junk
 
 
 def _subject(spec: str | None) -> Subject | None:
     if spec is None:
         return None
+    if not spec.strip():
+        # An empty shell variable, most likely: nothing was asked for.
+        raise out.UsageError("--normalizer is empty: write it as package.module:name")
     with redirect_stdout(Aside()):
         return load_subject(spec)
 

@@ -6,8 +6,8 @@ It is the event with its ids renamed by first appearance (`evt-1`, `ses-1`, `thr
 with object keys sorted, so that the order in which a normalizer built an object says nothing.
 """
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Final, Union, get_type_hints
 
 import msgspec
@@ -18,6 +18,9 @@ from harness.canonical import events as ev
 from harness.canonical.names import ProviderKind, RawSource
 from harness.canonical.payloads import Id
 from harness.subject import Junk
+
+BATCH: Final = 256
+"""How many events are encoded, validated and compared at a time."""
 
 KNOWN: Final = 4096
 """How many ids a renamer remembers where it can do without: memory does not grow with them."""
@@ -58,8 +61,7 @@ class JunkLine(Struct, frozen=True, gc=False):
     problem: str
 
 
-def _line_class(tag: str, event: type[EventBase]) -> Any:
-    payload = get_type_hints(event)["payload"]
+def _line_class(tag: str, event: type[EventBase], payload: Any) -> Any:
     return msgspec.defstruct(
         f"{event.__name__}Line",
         [("payload", payload)],
@@ -74,8 +76,38 @@ def _line_class(tag: str, event: type[EventBase]) -> Any:
     )
 
 
+def _payloads() -> Iterator[tuple[str, type[EventBase], Any]]:
+    """Each event's type, struct and payload struct."""
+    for tag, event in EVENT_CLASSES.items():
+        yield tag, event, get_type_hints(event)["payload"]
+
+
+def _unread(payload: Any) -> Any:
+    """A struct as strict as a payload's, which leaves alone the values that may be any JSON."""
+    fields = msgspec.structs.fields(payload)
+    kinds = {f.name: _UNREAD.get(f.type, f.type) for f in fields}
+    if all(kinds[f.name] is f.type for f in fields):
+        return payload
+    return msgspec.defstruct(
+        payload.__name__,
+        [
+            (f.name, kinds[f.name], UNSET if f.default is UNSET else msgspec.NODEFAULT)
+            for f in fields
+        ],
+        rename={f.name: f.encode_name for f in fields},
+        forbid_unknown_fields=True,
+        gc=False,
+    )
+
+
+_UNREAD: Final[dict[Any, Any]] = {
+    Any: msgspec.Raw | UnsetType,
+    dict[str, Any]: dict[str, msgspec.Raw],
+    dict[str, Any] | UnsetType: dict[str, msgspec.Raw] | UnsetType,
+}
+
 LINE_CLASSES: dict[type[EventBase], Any] = {
-    event: _line_class(tag, event) for tag, event in EVENT_CLASSES.items()
+    event: _line_class(tag, event, _unread(payload)) for tag, event, payload in _payloads()
 }
 """Event struct to the struct of its canonical form."""
 
@@ -83,7 +115,14 @@ encoder = msgspec.json.Encoder(order="deterministic")
 decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(
     Union[tuple(LINE_CLASSES.values())]  # noqa: UP007 - the union of a computed tuple
 )
-"""Strict: a line that it takes is valid after EVENTS.md."""
+"""Strict: a line that it takes is valid after EVENTS.md. Values of any JSON stay bytes."""
+
+
+@cache
+def _reader() -> msgspec.json.Decoder[Line]:
+    """As `decoder`, with all values read. Made when it is needed: seldom, and it takes time."""
+    classes = tuple(_line_class(*each) for each in _payloads())
+    return msgspec.json.Decoder(Union[classes])  # noqa: UP007 - as above
 
 
 def settle(line: bytes) -> bytes:
@@ -91,30 +130,36 @@ def settle(line: bytes) -> bytes:
 
     Raises msgspec.MsgspecError, with the path, for a line that is not valid.
     """
-    return encoder.encode(decoder.decode(line))
+    return encoder.encode(_reader().decode(line))
+
+
+OnNew = Callable[[str, str], None]
+"""Called with a field and the id in it."""
 
 
 class Names(dict[Any, Any]):
     """Ids of one family to their canonical names, by first appearance: `itm-1`, `itm-2`.
 
     While the ids are these names already, as those of the reference normalizers are, the
-    number of the last one is all that has to be kept. `on_new(id)` is called for an id that is
-    met for the first time (and may be called again for one long forgotten).
+    number of the last one is all that has to be kept. `on_new(field, id)` is called for an id
+    that is met for the first time (and may be called again for one long forgotten).
     """
 
-    def __init__(self, prefix: str, on_new: Callable[[str], None] | None = None) -> None:
-        super().__init__()
+    __slots__ = ("_field", "_on_new", "_own", "last", "prefix")
+
+    def __init__(self, prefix: str, on_new: OnNew | None = None, field: str = "") -> None:
         self[UNSET] = UNSET
-        self.prefix = prefix + "-"
+        self.prefix = prefix
         self.last = 0
         self._own = 0
         self._on_new = on_new
+        self._field = field
 
     def __missing__(self, id_: Any) -> Any:
         if not isinstance(id_, str):
             raise TypeError(f"an id is text, not {type(id_).__name__}")
         if self._on_new is not None:
-            self._on_new(id_)
+            self._on_new(self._field, id_)
         if id_ == f"{self.prefix}{self.last + 1}" and self._own == self.last:
             if len(self) > KNOWN:
                 self.clear()
@@ -141,48 +186,48 @@ class Names(dict[Any, Any]):
 
 
 _DELTA = LINE_CLASSES[ev.ContentDelta]
-_WITH_TASK = (ev.TaskStarted, ev.TaskProgress, ev.TaskCompleted)
-_WITH_HOOK = (ev.HookStarted, ev.HookProgress, ev.HookCompleted)
+_IN_PAYLOAD: Final = {
+    ev.TaskStarted: ("taskId", "tsk-"),
+    ev.TaskProgress: ("taskId", "tsk-"),
+    ev.TaskCompleted: ("taskId", "tsk-"),
+    ev.HookStarted: ("hookId", "hok-"),
+    ev.HookProgress: ("hookId", "hok-"),
+    ev.HookCompleted: ("hookId", "hok-"),
+}
+"""The ids that stand in a payload, and the names that they are given, by event type."""
 
 
 class Renamer:
     """Makes the canonical form of the events of one run, in order."""
 
-    def __init__(self, on_new: Callable[[str, str], None] | None = None) -> None:
-        def names(prefix: str, field: str) -> Names:
-            return Names(prefix, partial(on_new, field) if on_new else None)
-
+    def __init__(self, on_new: OnNew | None = None) -> None:
         self.count = 0
         self._before: Line
-        self.sessions = names("ses", "sessionId")
-        self.threads = names("thr", "threadId")
-        self.turns = names("trn", "turnId")
-        self.items = names("itm", "itemId")
-        self.requests = names("req", "requestId")
-        self.tasks = names("tsk", "payload.taskId")
-        # EVENTS.md 1.5: a hookId is a string, not a branded id; it may be the provider's.
-        self.hooks = Names("hok")
+        self._on_new = on_new
+        self._sessions = Names("ses-", on_new, "sessionId")
+        self._threads = Names("thr-", on_new, "threadId")
+        self._turns = Names("trn-", on_new, "turnId")
+        self._items = Names("itm-", on_new, "itemId")
+        self._requests = Names("req-", on_new, "requestId")
+        self._in_payload: dict[str, Names] = {}
 
     def line(self, event: EventBase, cause: Any) -> Line:
         """Return the event's canonical form; `cause` is its `Cause`, or UNSET."""
         self.count = count = self.count + 1
         payload = event.payload
         kind = type(event)
-        if kind is not ev.ContentDelta:
-            if kind in _WITH_TASK:
-                payload = _with(payload, "taskId", self.tasks)
-            elif kind in _WITH_HOOK:
-                payload = _with(payload, "hookId", self.hooks)
+        if kind in _IN_PAYLOAD:
+            payload = self._named(payload, *_IN_PAYLOAD[kind])
         line: Line = LINE_CLASSES[kind](
             f"evt-{count}",
             event.provider,
-            self.sessions[event.sessionId],
+            self._sessions[event.sessionId],
             payload,
             cause,
-            self.threads[event.threadId],
-            self.turns[event.turnId],
-            self.items[event.itemId],
-            self.requests[event.requestId],
+            self._threads[event.threadId],
+            self._turns[event.turnId],
+            self._items[event.itemId],
+            self._requests[event.requestId],
             event.providerRefs,
         )
         self._before = line
@@ -211,11 +256,15 @@ class Renamer:
         self.count += 1
         return JunkLine(junk.type, junk.problem)
 
-
-def _with(payload: Any, field: str, names: Names) -> Any:
-    old = getattr(payload, field, None)
-    # A payload of the wrong class, or an id that is no text, is the `schema` law's finding.
-    if not isinstance(old, str):
-        return payload
-    new = names[old]
-    return payload if new == old else msgspec.structs.replace(payload, **{field: new})
+    def _named(self, payload: Any, field: str, prefix: str) -> Any:
+        old = getattr(payload, field, None)
+        # A payload of the wrong class, or an id that is no text, is the `schema` law's finding.
+        if not isinstance(old, str):
+            return payload
+        names = self._in_payload.get(field)
+        if names is None:
+            # EVENTS.md 1.5: a hookId is a string, not a branded id; it may be the provider's.
+            on_new = self._on_new if field == "taskId" else None
+            names = self._in_payload[field] = Names(prefix, on_new, f"payload.{field}")
+        new = names[old]
+        return payload if new == old else msgspec.structs.replace(payload, **{field: new})

@@ -16,7 +16,15 @@ from harness.canonical import EVENT_CLASSES, EventBase, decode_event, encode_eve
 from harness.canonical.events import ContentDelta
 from harness.cassette import CassetteReader, Frame
 from harness.conformance.expected import Expected
-from harness.conformance.form import MALFORMED, Cause, JunkLine, Line, Renamer, encoder
+from harness.conformance.form import (
+    BATCH,
+    MALFORMED,
+    Cause,
+    JunkLine,
+    Line,
+    Renamer,
+    encoder,
+)
 from harness.conformance.law import Handler, Law, Place, show
 from harness.conformance.laws.frames import Accounted, ClockLaw, RawLaw, Window
 from harness.conformance.laws.ids import EventIds, Ids
@@ -27,9 +35,6 @@ from harness.conformance.laws.text import Text
 from harness.conformance.laws.turns import Requests, Turns
 from harness.subject import RAISED, Junk, Subject, coerce, listed, told
 from harness.surfaces.base import Kinds
-
-BATCH: Final = 256
-"""How many events are encoded, validated and compared at a time."""
 
 
 class Rules(Struct, frozen=True):
@@ -75,6 +80,19 @@ LAWS: Final[tuple[type[Law], ...]] = (
 )
 """Every check, in the order of a report."""
 
+HANDLERS: Final[dict[type[EventBase], tuple[tuple[int, Handler], ...]]] = {
+    kind: tuple(
+        (number, handle)
+        for number, law in enumerate(LAWS)
+        if (handle := law.handlers.get(kind, law.others)) is not None
+    )
+    for kind in EVENT_CLASSES.values()
+}
+"""Event type to the handlers that it concerns, each with its law's number in `LAWS`."""
+
+AGAIN: Final = tuple((number, law.again) for number, law in enumerate(LAWS) if law.again)
+"""The handlers of a `content.delta` that is like the event before it."""
+
 
 class Judge:
     """Judges one run. `feed` every frame, then `finish`; the results are in `laws`."""
@@ -99,6 +117,7 @@ class Judge:
         self._runs = Runs(place)
         self._prefix = Prefix(place)
         items = Items(place)
+        # In the order of LAWS: HANDLERS and AGAIN have their numbers.
         self.laws: list[Law] = [
             self._runs,
             self._schema,
@@ -114,9 +133,7 @@ class Judge:
             self._clock,
             self._prefix,
         ]
-        self._handlers = _dispatch(self.laws)
         self._delta: ContentDelta | None = None
-        self._again = tuple(h for h in (law.again() for law in self.laws) if h is not None)
         self._renamer = Renamer(self._ids.new)
         self._own_ids = True
         self._lines: list[Line | JunkLine] = []
@@ -153,25 +170,27 @@ class Judge:
         feed = session.feed
         name_of, ignored, place = self._kinds.of, self._ignored, self.place
         remember, iso, record = self._window.frames.append, self._clock.clock.iso, self.record
+        renamer = self._renamer
         for frame in frames:
             seq, at, content = frame.seq, frame.at, frame.data
             if content is UNSET:
                 content = frame.content
             kind = name_of(frame)
-            place.frame, place.kind, place.event, place.of = seq, kind, 0, None
+            place.frame, place.kind = seq, kind
             remember((seq, at, content))
             try:
                 events = feed(frame)
                 if type(events) is not list:
                     events = listed(events)
             except RAISED as error:
+                place.event, place.of = 0, None
                 self._stop(f"feed(frame {seq})", error)
                 return
             named = self._take(events, seq, at, content, iso(at)) if events else False
             if not named and kind not in ignored:
                 self._accounted.unnamed(seq, kind)
             if record.open:
-                record.frame(kind, self._renamer.count)
+                record.frame(kind, renamer.count)
             self.frames = seq
         place.event, place.of = 0, None
         try:
@@ -206,7 +225,8 @@ class Judge:
                 law.not_judged(why)
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close what is open, and let go of the frames."""
+        self._window.frames.clear()
         if self._expected is not None:
             self._expected.close()
 
@@ -214,7 +234,7 @@ class Judge:
         self, events: Sequence[Any], seq: int, at: int, content: Any, created: str
     ) -> bool:
         """Judge the events of one frame; return whether one of them names it."""
-        place, renamer, handlers = self.place, self._renamer, self._handlers
+        place, renamer, laws = self.place, self._renamer, self.laws
         line_of, lines, places, clock = renamer.line, self._lines, self._places, self._clock
         self._ids.frame = content
         named = False
@@ -222,7 +242,7 @@ class Judge:
         for event in events:
             place.event = renamer.count + 1
             place.of = event
-            called = handlers.get(type(event))
+            called = HANDLERS.get(type(event))
             if called is None:
                 # Foreign, or nothing that is an event.
                 event = coerce(event)  # noqa: PLW2901 - it is the same event
@@ -230,7 +250,7 @@ class Judge:
                     named = True
                     self._junk(event)
                     continue
-                called = handlers[type(event)]
+                called = HANDLERS[type(event)]
             line = None
             try:
                 raw = event.raw
@@ -271,16 +291,16 @@ class Judge:
                     and event.providerRefs is before.providerRefs
                 ):
                     line = renamer.again(event, cause)
-                    for handle in self._again:
-                        handle(event)
+                    for number, handle in AGAIN:
+                        handle(laws[number], event)
                 else:
                     line = line_of(event, cause)
                     failures = place.failures
                     refs = event.providerRefs
                     if refs is not UNSET:
                         self._ids.refs(refs)
-                    for handle in called:
-                        handle(event)
+                    for number, handle in called:
+                        handle(laws[number], event)
                     fair = type(event) is ContentDelta and place.failures == failures
                     self._delta = event if fair else None
                 if not (self._own_ids and event.eventId == line.eventId):
@@ -347,15 +367,6 @@ class Judge:
             self._pins.write(chunk)
         if self.record.keeps:
             self.record.keep(chunk)
-
-
-def _dispatch(laws: Iterable[Law]) -> dict[type[EventBase], tuple[Handler, ...]]:
-    """Event type to the handlers that it concerns, in the order of the laws."""
-    found: dict[type[EventBase], list[Handler]] = {k: [] for k in EVENT_CLASSES.values()}
-    for law in laws:
-        for kind, handle in law.handlers().items():
-            found[kind].append(handle)
-    return {kind: tuple(handlers) for kind, handlers in found.items()}
 
 
 def _malformed(event: EventBase, error: BaseException) -> Junk:

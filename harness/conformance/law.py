@@ -16,7 +16,8 @@ from harness.subject import RAISED
 SHOWN: Final = 160
 """How many characters of a value are shown in a violation."""
 
-Handler = Callable[[Any], None]
+Handler = Callable[[Any, Any], None]
+"""A method of a law, as its class has it: called with the law and an event."""
 
 
 class Where(NamedTuple):
@@ -57,22 +58,20 @@ class Law:
     id: ClassVar[str]
     statement: ClassVar[str]
     source: ClassVar[str]
+    handlers: ClassVar[Mapping[type[EventBase], Handler]] = {}
+    """What is to be called for each event of a type."""
+    others: ClassVar[Handler | None] = None
+    """What is to be called for the events of the types that `handlers` leaves out."""
+    again: ClassVar[Handler | None] = None
+    """What is to be called for a `content.delta` that is like the event before it.
+
+    That is: the event before was a `content.delta` too, with the same ids, and no law found fault
+    with it. Most events of a conversation are of this kind.
+    """
 
     def __init__(self, place: Place) -> None:
         self.place = place
         self.result = CheckResult(self.id, self.statement, self.source)
-
-    def handlers(self) -> Mapping[type[EventBase], Handler]:
-        """Return what is to be called for each event of a type, given the event."""
-        return {}
-
-    def again(self) -> Handler | None:
-        """Return what is to be called for a `content.delta` that is like the event before it.
-
-        That is: the event before was a `content.delta` too, with the same ids, and no law found
-        fault with it. Most events of a conversation are of this kind.
-        """
-        return None
 
     def end(self) -> None:
         """Judge what is still open. Not called for a cassette that is truncated."""

@@ -38,6 +38,7 @@ from harness.scenarios import (
     Say,
     Scenario,
     Step,
+    Task,
     Think,
     Todo,
     Tool,
@@ -79,6 +80,8 @@ class Place(Struct, frozen=True):
 
     turn: int
     response: int
+    task: bool = False
+    """Whether it is the answer to the agent that got the task which the response ends with."""
 
 
 class Script:
@@ -92,6 +95,7 @@ class Script:
         self._used: set[int] = set()  # by id(): equal steps may stand in several places
         self._failed: Counter[int] = Counter()
         self._held: set[Place] = set()
+        self._answered: set[int] = set()
 
     def is_side(self, request: Request) -> bool:
         """Return whether a request is the agent's own, beside the conversation."""
@@ -112,6 +116,9 @@ class Script:
 
     def place(self, request: Request, call_id: Callable[[str], str]) -> Place:
         """Return where in the script a request is. Raises UnexpectedError."""
+        task = self._task(request)
+        if task is not None:
+            return task
         found = self._newest_prompt(request.items)
         if found is None:
             raise self._unexpected("no prompt of the script is in the request", request)
@@ -140,8 +147,21 @@ class Script:
             raise self._unexpected("the turn goes on after it was interrupted", request, turn)
         return place
 
+    def _task(self, request: Request) -> Place | None:
+        """Return the place of a task whose prompt the request has, and nothing said to it yet."""
+        for turn, responses in enumerate(self._responses):
+            for number, steps in enumerate(responses):
+                last = steps[-1]
+                if isinstance(last, Task) and any(
+                    item.role == "user" and last.prompt in item.text for item in request.items
+                ):
+                    return Place(turn, number, task=True)
+        return None
+
     def attempt(self, place: Place) -> Fail | None:
         """Count one more attempt at a place; return the failure that it meets, if any."""
+        if place.task:
+            return None
         attempt = self._attempts[place]
         self._attempts[place] += 1
         for step in self._responses[place.turn][place.response]:
@@ -158,6 +178,8 @@ class Script:
     ) -> Reply:
         """Return the scripted answer at a place. Raises UnexpectedError where a tool lacks."""
         steps = self._responses[place.turn][place.response]
+        if place.task:
+            return self._answer(place, steps[-1], request)
         made = self._calls(place, steps, request)
         usage = _DEFAULT_USAGE
         parts: list[Part] = []
@@ -167,7 +189,7 @@ class Script:
                     parts.append(Thought(step.chunks))
                 case Say():
                     parts.append(Text(step.chunks))
-                case Run() | Edit() | Read() | Todo() | Ask() | Parallel():
+                case Run() | Edit() | Read() | Todo() | Ask() | Task() | Parallel():
                     for tool in step.steps if isinstance(step, Parallel) else (step,):
                         if isinstance(tool, Pause):
                             parts.append(Silence(tool.ms))
@@ -186,8 +208,17 @@ class Script:
         key = f"{self.scenario.id}/{place.turn}/{place.response}"
         return Reply(key, request.model, tuple(parts), usage)
 
+    def _answer(self, place: Place, task: Step, request: Request) -> Reply:
+        """Return what the model of an agent with a task says."""
+        key = f"{self.scenario.id}/{place.turn}/{place.response}/task"
+        said = task.chunks if isinstance(task, Task) else ()
+        return Reply(key, request.model, (Text(said),), _SIDE_USAGE)
+
     def sent(self, place: Place) -> None:
         """Note that the answer at a place was sent to its end, or to its hold or cut."""
+        if place.task:
+            self._answered.add(id(self._responses[place.turn][place.response][-1]))
+            return
         for step in self._responses[place.turn][place.response]:
             if isinstance(step, Hold):
                 self._held.add(place)
@@ -217,6 +248,8 @@ class Script:
             if failed >= (step.times or 1):
                 return None
             return f" (failed {failed} times)" if failed else ""
+        if isinstance(step, Task) and id(step) in self._used and id(step) not in self._answered:
+            return " (no agent came with it)"
         return None if id(step) in self._used else ""
 
     def _calls(

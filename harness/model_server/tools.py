@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from harness.model_server.view import Offered
-from harness.scenarios import Ask, Edit, Read, Run, Todo, Tool
+from harness.scenarios import Ask, Edit, Read, Run, Task, Todo, Tool
 
 _SHELLS = (
     "exec_command",
@@ -31,6 +31,7 @@ _READS = ("read", "read_file", "view", "view_file", "open_file")
 _LISTS = ("update_plan", "todowrite", "todo_write", "write_todos", "update_todos")
 _CREATES = ("taskcreate", "task_create")
 _UPDATES = ("taskupdate", "task_update")
+_TASKS = ("agent", "task", "invoke_agent")
 _ASKS = ("askuserquestion", "request_user_input", "question", "ask_user", "ask_question")
 
 _COMMAND = ("cmd", "command", "script")
@@ -44,7 +45,12 @@ _ENTRY = ("step", "content", "description", "text", "title")
 _SUBJECT = ("subject", "title")
 _TASK = ("taskId", "task_id", "id")
 
-_WORDS = {"priority": "medium", "id": "choice"}
+_WORDS = {
+    "priority": "medium",
+    "id": "choice",
+    "subagent_type": "general",
+    "agent_name": "generalist",
+}
 """What a value has to be that its schema says in its description alone."""
 _LONG = 600_000
 
@@ -102,6 +108,8 @@ def calls(step: Tool, tools: tuple[Offered, ...], workspace: str) -> list[Given]
             return _todo(step, tools, workspace)
         case Ask():
             return [_ask(step, tools, workspace)]
+        case Task():
+            return [_task(step, tools, workspace)]
 
 
 def _run(step: Run, tools: tuple[Offered, ...], workspace: str) -> Given:
@@ -182,6 +190,17 @@ def _ask(step: Ask, tools: tuple[Offered, ...], workspace: str) -> Given:
             filled = _filled(question, given, workspace)
             return tool, _filled(tool, {"questions": [filled]}, workspace)
     raise NoToolError("question", tools)
+
+
+def _task(step: Task, tools: tuple[Offered, ...], workspace: str) -> Given:
+    for tool in _named(tools, _TASKS):
+        if _key(tool, ("prompt",)):
+            given: dict[str, Any] = {"prompt": step.prompt}
+            if _key(tool, ("run_in_background",)):
+                # Otherwise the agent goes on meanwhile, and what comes first is chance.
+                given["run_in_background"] = False
+            return tool, _filled(tool, given, workspace)
+    raise NoToolError("task", tools)
 
 
 def _items(tool: Offered, name: str) -> Offered | None:

@@ -21,6 +21,7 @@ from harness.agents.errors import AgentError
 from harness.agents.node import find_node
 from harness.agents.npm import installed
 from harness.cassette.show import printable
+from harness.playback.shim import Played, played
 from harness.recording.errors import RecordError
 from harness.surfaces import Surface, SurfaceError, surfaces
 from harness.surfaces.base import Program
@@ -31,13 +32,15 @@ _PATIENCE = 30.0
 class Found(Struct, frozen=True):
     """An agent's program and its version; `folder` is the package that it came with, if any.
 
-    `search` are the folders that it needs in PATH: Node's, for an agent from npm.
+    `search` are the folders that it needs in PATH: Node's, for an agent from npm. `played` is
+    the cassette, where it is no agent but one that is played back.
     """
 
     path: str
     version: str
     folder: str = ""
     search: tuple[str, ...] = ()
+    played: Played | None = None
 
 
 def find_agent(surface: Surface, agent_path: str | None = None, name: str = "") -> Found:
@@ -70,6 +73,8 @@ def _found(surface: Surface, program: Program, agent_path: str | None) -> Found:
             missing=True,
         )
     path = str(Path(path).absolute())
+    if (shim := played(path)) is not None:
+        return Found(path, _version(path, program, ()), played=shim)
     node = find_node(program.node) if program.npm else None
     search = (node.folder,) if node else ()
     return Found(path, _version(path, program, search), folder or _modules(path), search)
@@ -113,6 +118,8 @@ def find_agents() -> list[dict[str, Any]]:
                 row |= {"found": False, "version": "", "path": "", "problem": str(error)}
             else:
                 notice = wrong_version(surface, found, source.name)
+                if found.played:
+                    notice = f"no agent: played back from {found.played.cassette}"
                 row |= {"found": True, "version": found.version, "path": found.path}
                 row |= {"problem": notice}
             rows.append(row | {"source": _source(program), "install": _how(surface, program)})

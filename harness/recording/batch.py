@@ -21,6 +21,7 @@ class Batch(Struct, frozen=True):
     """What to record: the command's choices.
 
     `timeout` is in seconds, for each recording; None is what the manifest says of the agent.
+    `corpus`: `into` is the project's own `cassettes/`, where no played-back agent is recorded.
     `agents` are names; without any, a surface's only agent is taken, and of several those that
     are found.
     """
@@ -36,6 +37,7 @@ class Batch(Struct, frozen=True):
     json: bool
     verify: bool = False
     agents: list[str] = []
+    corpus: bool = False
 
 
 class Outcome(Struct, frozen=True, omit_defaults=True):
@@ -157,6 +159,7 @@ def _one(batch: Batch, room: Surface, agent: str, name: str) -> Outcome:
             isolate=batch.isolate,
             timeout=batch.timeout,
             port=batch.port,
+            corpus=batch.corpus,
             on_event=step,
         )
     except RecordError as error:

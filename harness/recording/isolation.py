@@ -2,10 +2,12 @@
 
 A socket keeps the namespace that it was made in. So a holder process makes the namespace and
 the listening socket and hands both over; the model server accepts on that socket from here,
-and each process of the recording is started inside (`launcher.py run`).
+and each process of the recording is started inside (`launcher.py run`). To a server of the
+agent's, one connects from here over sockets that the holder makes.
 """
 
 import contextlib
+import errno
 import os
 import socket
 import subprocess
@@ -55,6 +57,14 @@ class Namespace:
         self.server = socket.socket(fileno=files[0])
         names = message.decode().split(",")
         self.inode = os.fstat(self.files[names.index("net")]).st_ino
+
+    def tcp(self) -> socket.socket:
+        """Return a new TCP socket of the namespace, not connected. Raises OSError."""
+        self._channel.sendall(b"+")
+        _, files, _, _ = socket.recv_fds(self._channel, 1, 1)
+        if not files:
+            raise OSError(errno.ENETDOWN, "the holder of the namespace is gone")
+        return socket.socket(fileno=files[0])
 
     def refused(self) -> int:
         """Return how many packets the kernel refused to let out so far."""

@@ -4,7 +4,8 @@
     launcher.py run STATUS_FD NS_FDS CMD... enter the namespaces (`-`: none) and become CMD
 
 `hold` sends, over the unix socket FD, a listening socket on the namespace's loopback and the
-namespaces themselves as descriptors; the holder ends when the other side closes. `run` writes
+namespaces themselves as descriptors, then a new TCP socket of the namespace for each byte that
+comes; the holder ends when the other side closes. `run` writes
 the errno to STATUS_FD where CMD could not be started, and nothing where it was.
 
 Only the standard library's start-up modules are used: this runs before each agent.
@@ -71,7 +72,10 @@ def _hold(channel: socket.socket, port: int) -> None:
         return
     socket.send_fds(channel, [",".join(namespaces).encode()], [server.fileno(), *files])
     server.close()
-    channel.recv(1)
+    while channel.recv(1):
+        # Not connected: that is for whoever asked, who need not be in the namespace for it.
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as made:
+            socket.send_fds(channel, [b"+"], [made.fileno()])
 
 
 def _run(status: int, namespaces: str, command: list[str]) -> None:

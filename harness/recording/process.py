@@ -17,7 +17,7 @@ _CHUNK = 1 << 16
 _POLL = 0.02
 _PATIENCE = 3  # times the grace
 
-Came = Literal["stdout", "stderr", "exit", "overflow"]
+Came = Literal["stdout", "stderr", "sse", "exit", "overflow"]
 
 
 class Sink:
@@ -28,6 +28,11 @@ class Sink:
         self.left = left
         self.waiting = 0
         self.passed = 0
+
+    def spend(self, count: int) -> bool:
+        """Let so many bytes through; return whether there was room for them."""
+        self.left -= count
+        return self.left >= 0
 
     async def put(self, channel: Came, what: Any) -> None:
         """Pass on a line (bytes), or the exit (its frame's data)."""
@@ -164,8 +169,7 @@ class Process:
         """Split on line feeds alone. A last line without one is a line."""
         parts: list[bytes] = []
         while chunk := await reader.read(_CHUNK):
-            self._sink.left -= len(chunk)
-            if self._sink.left < 0:
+            if not self._sink.spend(len(chunk)):
                 return await self._sink.put("overflow", None)
             *lines, rest = chunk.split(b"\n")
             for line in lines:

@@ -27,11 +27,13 @@ from harness.cassette import (
 from harness.cassette.leaks import find_leaks, machine_secrets
 from harness.cassette.scrub import Scrubber, ScrubError
 from harness.model_server import ModelServer
+from harness.playback.shim import PLAYED
 from harness.recording.agents import Found, find_agent, wrong_version
 from harness.recording.configure import configure
 from harness.recording.errors import RecordError
 from harness.recording.home import KEY, Home
 from harness.recording.isolation import IsolationError, Namespace, why_not
+from harness.recording.played import keep_real, not_for_the_corpus, sources_of
 from harness.recording.session import Limits, Session, drive
 from harness.recording.strays import end_strays
 from harness.recording.terminable import TerminatedError, terminable
@@ -80,6 +82,7 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     isolate: bool | None = None,
     timeout: float | None = None,
     port: int = 0,
+    corpus: bool = False,
     on_event: Callable[[Progress], None] | None = None,
     limits: Limits | None = None,
 ) -> Recording:
@@ -88,7 +91,11 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     `agent` is the name of one that speaks the surface, by default the first of its manifest.
     `isolate`: None where the machine allows it, True to insist, False not to. `timeout` is in
     seconds, for the whole conversation (None: what the manifest's entry says). `port` is the
-    model server's; 0 is any.
+    model server's; 0 is any. `corpus`: `into` is the project's own `cassettes/`.
+
+    An agent that is played back from a cassette asks no model: whether the script is followed is
+    then not asked. Such a recording is `constructed`, and goes neither into the corpus nor into
+    the place of another one.
 
     Raises RecordError; then nothing was changed under `into`, and no process is left. Ctrl-C
     and SIGTERM end it the same way, and then do what they do.
@@ -114,6 +121,8 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     bounds = limits or Limits(seconds=source.timeout if timeout is None else timeout)
     job = _Job(room, program, story, into, bounds, port, on_event or (lambda _: None))
     found = find_agent(room, agent_path, agent)
+    if found.played and corpus:
+        raise not_for_the_corpus(found.path)
     try:
         return asyncio.run(terminable(job.run(found, isolate)))
     except RecordError as error:
@@ -211,6 +220,8 @@ class _Job:
         setup, variables = configure(source, setup)
         if hasattr(recorder, "prepare"):
             variables |= recorder.prepare(setup)
+        if found.played:
+            variables |= {PLAYED: "1"}
         environment = home.environment(variables, found.search)
         driver: Driver | None = None
         first: list[Action] = []
@@ -220,6 +231,8 @@ class _Job:
         scrubber = self._scrubber(found, home, server.port)
         name = self.program.command
         header = self._header(found, scrubber, [name, *_arguments(first)], setup)
+        if found.played:
+            keep_real(self._path(header))
         made = _missing_folders(self._path(header))
         try:
             with CassetteWriter(self._path(header), header) as writer:
@@ -233,7 +246,7 @@ class _Job:
                     limits=self.limits,
                     namespace=namespace,
                     held=server.held,
-                    on_frame=lambda n: self.on_event(Progress("recording", n)),
+                    on_frame=lambda n: self._recorded(n, found, server),
                 )
                 try:
                     await self._talk(session, setup, driver, first)
@@ -241,7 +254,8 @@ class _Job:
                     raise _with_problems(error, server) from error
                 finally:
                     await asyncio.shield(self._end(session, namespace))
-                self._followed(server)
+                if found.played is None:
+                    self._followed(server)
                 self._clean(writer, home)
                 self._finish(writer, session)
                 return writer.path, session
@@ -252,6 +266,13 @@ class _Job:
                 # Only what is empty goes: a recording that came to be keeps its folders.
                 with contextlib.suppress(OSError):
                     folder.rmdir()
+
+    def _recorded(self, frames: int, found: Found, server: ModelServer) -> None:
+        self.on_event(Progress("recording", frames))
+        if found.played and frames > 1:
+            # A played agent asks no model: it is where a model would be waited for as soon as it
+            # has spoken and is silent.
+            server.held.set()
 
     async def _talk(
         self, session: Session, setup: Setup, driver: Driver | None, first: list[Action]
@@ -314,6 +335,7 @@ class _Job:
 
     def _header(self, found: Found, scrubber: Scrubber, command: list[str], setup: Setup) -> Header:
         recorder = self.room.recorder
+        played = found.played
         tells = getattr(recorder, "capabilities", None)
         return Header(
             cassette=FORMAT_VERSION,
@@ -321,13 +343,15 @@ class _Job:
             provider=self.room.manifest.provider,
             agent=Agent(self.program.agent, found.version),
             scenario=self.story.id,
-            provenance="scripted",
+            # No agent ran where it was played back: that is never shown as a real one's.
+            provenance="constructed" if played else "scripted",
             recorded=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             protocol=recorder.PROTOCOL,
             command=scrubber.value(command),
             scrub=scrubber.applied,
             volatile=sorted(self.room.manifest.volatile_for(self.program.agent)),
             capabilities=dict(tells(setup) if tells else recorder.CAPABILITIES),
+            sources=sources_of(played) if played else [],
         )
 
     def _scrubber(self, found: Found, home: Home, port: int) -> Scrubber:

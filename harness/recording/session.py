@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import itertools
+import socket
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +21,7 @@ from harness.recording.errors import RecordError
 from harness.recording.isolation import Namespace
 from harness.surfaces.base import (
     Action,
+    Answer,
     CloseStdin,
     Done,
     Driver,
@@ -31,6 +34,11 @@ from harness.surfaces.base import (
     Start,
     Unhandled,
 )
+
+if TYPE_CHECKING:
+    from harness.recording.server import Pending, Server
+
+T = TypeVar("T")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -51,7 +59,7 @@ class Limits(Struct, frozen=True):
 
 
 class Session:
-    """Implements `harness.surfaces.base.Wire` for a program, a cassette and its scrubber.
+    """Implements `harness.surfaces.base.ServerWire` for a program, a cassette and its scrubber.
 
     Lines wait unrecorded until they are taken from `frames`: so a driver's answer follows in
     the cassette what it answers, however fast the agent goes on.
@@ -90,6 +98,8 @@ class Session:
         self._begun = time.monotonic()
         self._at = 0
         self._queue: asyncio.Queue[tuple[processes.Came, Any, int]] = asyncio.Queue(256)
+        self._server: Server | None = None
+        self._numbers = itertools.count(1)
         self._sink = processes.Sink(self._put, limits.bytes)
         self._process: processes.Process | None = None
         self._exits_due = 0
@@ -98,6 +108,9 @@ class Session:
         """See `Wire.start`. Raises RecordError (5) where the program does not start."""
         if self._process is not None and not self._process.ended.is_set():
             raise RecordError(5, "the driver started a second process beside a running one")
+        if self._server is not None:
+            await self._server.close()
+            self._server = None
         command = {"command": [self.name, *args]}
         self._record(self._now(), "out", "start", "data", command)
         self._process = await processes.start(
@@ -134,7 +147,7 @@ class Session:
     async def frames(self) -> AsyncIterator[Frame]:
         """See `Wire.frames`. Raises RecordError where a limit is passed."""
         while self.goes_on:
-            yield await self._next()
+            yield await self._heard(await self._queue.get())
 
     @property
     def goes_on(self) -> bool:
@@ -145,25 +158,62 @@ class Session:
         """Return the next frame; where there is something `later`, None once it is time for it."""
         if not self.later:
             return await self._next()
-        if self.is_to_be_held and (frame := await self._unless_held()) is not None:
-            return frame
+        return await (self.calm() if self.is_to_be_held else self.coming(self.limits.quiet))
+
+    async def coming(self, patience: float) -> Frame | None:
+        """See `ServerWire.coming`."""
         try:
-            async with asyncio.timeout(self.limits.quiet):
+            async with asyncio.timeout(patience):
                 item = await self._queue.get()
         except TimeoutError:
             return None
-        return self._take(*item)
+        return await self._heard(item)
 
-    async def _unless_held(self) -> Frame | None:
-        """Return the next frame, or None once the model server holds its stream open."""
+    async def calm(self) -> Frame | None:
+        """See `ServerWire.calm`."""
         coming = asyncio.ensure_future(self._queue.get())
         holding = asyncio.ensure_future(self.held.wait())
         try:
             await asyncio.wait({coming, holding}, return_when=asyncio.FIRST_COMPLETED)
-            return None if self.held.is_set() and not coming.done() else self._take(*await coming)
+            if coming.done():
+                return await self._heard(await coming)
         finally:
             holding.cancel()
             coming.cancel()
+        return await self.coming(self.limits.quiet)
+
+    def connect(self, url: str) -> None:
+        """See `ServerWire.connect`."""
+        from harness.recording.server import Server  # noqa: PLC0415 - start-up: httpx takes long
+
+        self._server = Server(
+            url,
+            self._namespace.tcp if self._namespace else socket.socket,
+            numbers=self._numbers,
+            record=lambda way, value: self._record(self._now(), way, "http", "data", value),
+            put=lambda block: self._put("sse", block),
+            overflow=lambda: self._put("overflow", None),
+            spend=self._sink.spend,
+        )
+
+    async def request(self, method: str, path: str, body: Any = None) -> Answer:
+        """See `ServerWire.request`."""
+        return await self.answer(self.begin(method, path, body))
+
+    def begin(self, method: str, path: str, body: Any = None) -> "Pending":
+        """See `ServerWire.begin`."""
+        return self._to_server().begin(method, path, body)
+
+    async def answer(self, pending: "Pending") -> Answer:
+        """See `ServerWire.answer`."""
+        answer = await self._unbroken(self._to_server().answer(pending))
+        if self._sink.left < 0:
+            self._overflow()
+        return answer
+
+    async def listen(self, path: str) -> None:
+        """See `ServerWire.listen`."""
+        await self._unbroken(self._to_server().listen(path))
 
     def due(self) -> list[Send | Signal]:
         """Return what was for later, now that it is time for it."""
@@ -180,7 +230,8 @@ class Session:
                         item = await self._queue.get()
                     self._take(*item)
         await self.close_stdin()
-        for name in ("", "SIGTERM", "SIGKILL"):
+        # A server does not end with its stdin: no use in waiting for that.
+        for name in ("", "SIGTERM", "SIGKILL")[self._server is not None :]:
             if name and self._process is not None:
                 self._process.signal(name)
             with contextlib.suppress(TimeoutError):
@@ -197,7 +248,7 @@ class Session:
         return self._writer.frames
 
     def said(self) -> str:
-        """Return, for an error, the last lines that were not of the protocol."""
+        """See `ServerWire.said`."""
         return (
             "".join(["\n  it said last:", *(f"\n  | {line}" for line in self.last)])
             if self.last
@@ -208,21 +259,62 @@ class Session:
         """End the process and its group at once, whatever state all is in."""
         if self._process is not None:
             await self._process.kill()
+        if self._server is not None:
+            await self._server.close()
+
+    def _to_server(self) -> "Server":
+        if self._server is None:
+            raise RecordError(5, f"the agent has no server yet; awaited: {self.awaiting}")
+        return self._server
+
+    async def _unbroken(self, talk: Awaitable[T]) -> T:
+        from harness.recording.server import BrokenOffError  # noqa: PLC0415 - as in `connect`
+
+        try:
+            return await talk
+        except BrokenOffError as error:
+            return await self._broken(str(error))
+
+    async def _broken(self, what: str) -> NoReturn:
+        """Record what the agent still says, and raise: there is nothing more to talk to."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.limits.grace):
+                while self._exits_due:
+                    await self._next()
+        how = "" if self._exits_due else f"; the agent ended ({_ended(self.end)})"
+        raise RecordError(5, f"{what}{how}; awaited: {self.awaiting}{self.said()}")
 
     async def _put(self, channel: processes.Came, what: Any) -> None:
+        if channel == "exit" and self._server is not None:
+            # What the process sent over its sockets came before its end.
+            await self._server.heard(self.limits.grace)
         await self._queue.put((channel, what, self._now()))
 
-    async def _next(self) -> Frame:
+    async def _next(self) -> Frame | None:
         return self._take(*await self._queue.get())
 
-    def _take(self, channel: processes.Came, what: Any, at: int) -> Frame:
-        """Record what came and return it as the agent sent it."""
+    async def _heard(self, item: tuple[processes.Came, Any, int]) -> Frame:
+        """Take what came, for a client that still listens: its stream is not to end."""
+        return self._take(*item) or await self._broken("the agent's stream of events ended")
+
+    def _overflow(self) -> NoReturn:
+        raise RecordError(
+            5,
+            f"the agent sent more than {self.limits.bytes:,} bytes or {self.limits.frames:,} "
+            f"lines; awaited: {self.awaiting}; see what it says with the agent's own command",
+        )
+
+    def _take(self, channel: processes.Came, what: Any, at: int) -> Frame | None:
+        """Record what came and return it as the agent sent it; None for a stream's end."""
         if channel == "overflow" or self._writer.frames >= self.limits.frames:
-            raise RecordError(
-                5,
-                f"the agent sent more than {self.limits.bytes:,} bytes or {self.limits.frames:,} "
-                f"lines; awaited: {self.awaiting}; see what it says with the agent's own command",
-            )
+            self._overflow()
+        if channel == "sse":
+            if what is None:
+                return None
+            field, value = "text", what.text
+            if what.kind == "event":
+                field, value = classify(what.text.encode())
+            return self._record(at, "in", channel, field, value)
         if channel == "exit":
             self._exits_due -= 1
             self.end = what
@@ -246,6 +338,10 @@ class Session:
         return int((time.monotonic() - self._begun) * 1000)
 
 
+def _ended(end: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in end.items())
+
+
 async def drive(wire: Session, driver: Driver, first: Iterable[Action]) -> None:
     """Run a driver over the wire until it is done. `first` is what its `begin` returned.
 
@@ -260,9 +356,8 @@ async def drive(wire: Session, driver: Driver, first: Iterable[Action]) -> None:
         wire.awaiting = driver.awaiting
         if done:
             return
-    how = ", ".join(f"{key} {value}" for key, value in wire.end.items())
     raise RecordError(
-        5, f"the agent ended ({how}) too early; awaited: {wire.awaiting}{wire.said()}"
+        5, f"the agent ended ({_ended(wire.end)}) too early; awaited: {wire.awaiting}{wire.said()}"
     )
 
 

@@ -23,6 +23,7 @@ from harness.surfaces import SurfaceError, surface
 
 _WAY = re.compile(r"(presence|order|chunks \w+):")
 _SHOWN = 300
+_PLAYED = ("provenance", "sources", "scrub", "volatile")
 
 
 def volatile(declared: dict[str, str]) -> dict[str, str]:
@@ -38,12 +39,16 @@ def volatile(declared: dict[str, str]) -> dict[str, str]:
     return ways
 
 
-def differences(first: Path, second: Path) -> list[str]:
+def differences(first: Path, second: Path, *, played: bool = False) -> list[str]:
     """Return what of two cassettes of one surface differs though it must not; empty is right.
+
+    `played`: the second was recorded of an agent that was played back from the first. Where such
+    a one comes from, and how it was scrubbed, is then not compared.
 
     Raises CassetteError for a file that cannot be read, SurfaceError for a broken manifest.
     """
-    one, other = _load(first), _load(second)
+    apart = _PLAYED if played else ()
+    one, other = _load(first, apart), _load(second, apart)
     found: list[str] = []
     for part in one:
         if one[part] != other.get(part, []):
@@ -52,7 +57,7 @@ def differences(first: Path, second: Path) -> list[str]:
     return found
 
 
-def _load(path: Path) -> dict[str, list[str]]:
+def _load(path: Path, apart: tuple[str, ...]) -> dict[str, list[str]]:
     """Return the comparable parts: `header`, `frames` and `end`, and each volatile kind apart."""
     with open_cassette(path) as cassette:
         room = surface(cassette.header.surface)
@@ -60,6 +65,8 @@ def _load(path: Path) -> dict[str, list[str]]:
         kinds = room.kinds()
         header = msgspec.to_builtins(cassette.header)
         header.pop("recorded")
+        for field in apart:
+            header.pop(field, None)
         joined: dict[str, dict[str, str]] = {}
         parts: dict[str, list[str]] = {"header": [_line(header)], "frames": []}
         for frame in cassette:

@@ -116,6 +116,19 @@ class Ask(Struct, frozen=True):
     line: int = 0
 
 
+class Task(Struct, frozen=True):
+    """The model gives a task to an agent of its own, whose model says `chunks` to it."""
+
+    prompt: str
+    chunks: tuple[str, ...]
+    line: int = 0
+
+    @property
+    def text(self) -> str:
+        """All that the model of the agent says."""
+        return "".join(self.chunks)
+
+
 class Parallel(Struct, frozen=True):
     """Several tool calls in one model response, with a pause between two of them if need be."""
 
@@ -167,7 +180,7 @@ class Hold(Struct, frozen=True):
     line: int = 0
 
 
-Tool: TypeAlias = Run | Edit | Read | Todo | Ask
+Tool: TypeAlias = Run | Edit | Read | Todo | Ask | Task
 Step: TypeAlias = Think | Say | Tool | Parallel | Usage | Fail | Disconnect | Hold | Pause
 
 Capability: TypeAlias = Literal["files", "terminal"]
@@ -262,6 +275,8 @@ def describe(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one line a ki
             return f"todo: {len(step.entries)} entries"
         case Ask():
             return f"ask: {shorten(step.question)}"
+        case Task():
+            return f"task: {shorten(step.prompt)}"
         case Parallel():
             return f"parallel: {', '.join(describe(tool) for tool in step.steps)}"
         case Usage():

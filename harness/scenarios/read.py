@@ -13,6 +13,7 @@ used is always a fault.
 """
 
 import re
+from itertools import combinations
 from pathlib import Path
 
 from harness.scenarios.model import (
@@ -28,6 +29,7 @@ from harness.scenarios.model import (
     Say,
     Scenario,
     Step,
+    Task,
     Tool,
     Turn,
     Usage,
@@ -55,15 +57,8 @@ def _scenario(path: Path, root: Value) -> Scenario:
         turn = _turn(value, reader)
         if turn.client.resume and not turns:
             raise value.error("the first turn has nothing to resume", "remove `resume`")
-        for other in turns:
-            # The prompt says which turn a request is in.
-            if turn.prompt in other.prompt or other.prompt in turn.prompt:
-                raise value.error(
-                    f"the prompt of `{value.name}` and the one on line {other.line} "
-                    "are one a part of the other",
-                    "word them apart: a request is told by its prompt",
-                )
         turns.append(turn)
+        _check_prompts(value, turns)
     return Scenario(
         id=path.stem,
         title=keys["title"].text(),
@@ -79,6 +74,19 @@ def _scenario(path: Path, root: Value) -> Scenario:
         wire=keys["wire"].choice(("whole", "split-bytes")) if "wire" in keys else "whole",
         path=str(path),
     )
+
+
+def _check_prompts(value: Value, turns: list[Turn]) -> None:
+    """The prompt says which turn, or which task, a request is of: none is a part of another."""
+    told: list[Turn | Task] = [*turns]
+    told += [step for turn in turns for step in turn.model if isinstance(step, Task)]
+    for old, new in combinations(told, 2):
+        if old.prompt in new.prompt or new.prompt in old.prompt:
+            raise value.error(
+                f"in `{value.name}`, the prompts on lines {old.line} and {new.line} are one a "
+                "part of the other",
+                "word them apart: a request is told by its prompt",
+            )
 
 
 def _turn(value: Value, reader: Steps) -> Turn:

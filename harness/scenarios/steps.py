@@ -16,6 +16,7 @@ from harness.scenarios.model import (
     Run,
     Say,
     Step,
+    Task,
     Think,
     Todo,
     Usage,
@@ -45,6 +46,7 @@ class Steps:
             "read": self.read,
             "todo": self.todo,
             "ask": _ask,
+            "task": _task,
             "parallel": self.parallel,
             "usage": _usage,
             "fail": _fail,
@@ -156,6 +158,11 @@ def _ask(value: Value) -> Ask:
             f"`{keys['options'].name}` is no choice", "give two or more that differ"
         )
     return Ask(keys["question"].text(), options, value.line)
+
+
+def _task(value: Value) -> Task:
+    keys = value.mapping(("prompt", "say"), ("prompt", "say"))
+    return Task(keys["prompt"].text(), _chunks(keys["say"]), value.line)
 
 
 def _chunks(value: Value) -> tuple[str, ...]:

@@ -72,12 +72,13 @@ def listed(events: Any) -> list[Any]:
 
 
 _plain = msgspec.json.Decoder()
+_events = frozenset(EVENT_CLASSES.values())
 
 
 def coerce(given: Any) -> EventBase | Junk:
     """Return the event that a foreign subject gave, or what is wrong with it."""
     if isinstance(given, EventBase):
-        if type(given) in EVENT_CLASSES.values():
+        if type(given) in _events:
             return given
         return Junk("", f"{type(given).__name__} is no event of EVENTS.md", _show(given))
     try:

@@ -143,6 +143,16 @@ class Driver(Protocol):
         """
 
 
+class Answer(Struct, frozen=True):
+    """What a server of the agent's answered: the HTTP status, and the body as its frame has it.
+
+    `body` is a JSON value, a text where it is none, or None where there is nothing.
+    """
+
+    status: int
+    body: Any
+
+
 class Wire(Protocol):
     """The runner's side of one conversation, for a client that is not a `Driver`.
 
@@ -169,9 +179,10 @@ class Wire(Protocol):
         """Send a signal to the process's group."""
 
     def frames(self) -> AsyncIterator[Frame]:
-        """Yield what comes, unscrubbed: stdout, stderr and exit, each recorded when it is taken.
+        """Yield what comes, unscrubbed: stdout, stderr, sse and exit, recorded when it is taken.
 
-        Ends after an exit frame unless another process was started meanwhile.
+        Ends after an exit frame unless another process was started meanwhile. Raises RecordError
+        (5) where an event stream has ended.
         """
 
     async def settle(self) -> None:
@@ -179,6 +190,47 @@ class Wire(Protocol):
 
     def unhandled(self, what: str) -> None:
         """Report something that the agent asked and the client did not know."""
+
+
+class ServerWire(Wire, Protocol):
+    """The wire of an agent that is a server: what passes over HTTP is on it too.
+
+    Every request is on disk before it is sent, every answer and event before anyone acts on it.
+    """
+
+    async def coming(self, patience: float) -> Frame | None:
+        """Return the next of the frames, or None where none comes for so many seconds."""
+
+    async def calm(self) -> Frame | None:
+        """Return the next frame, or None once the model server is `held` and the agent silent."""
+
+    def connect(self, url: str) -> None:
+        """Say where the agent's server is, as it has told: an address of its own loopback."""
+
+    async def request(self, method: str, path: str, body: Any = None) -> Answer:
+        """Send a request with a JSON body (None: without one) and return its answer.
+
+        Both are frames, numbered from 1: `out` `{request, method, path, body}` and `in`
+        `{request, status, body}`; a body that is no JSON stands as `text` (`b64` where it is
+        not even that). What else the agent says meanwhile is taken after the answer: so each
+        recording has the same order. Raises RecordError (5) where no answer comes.
+        """
+
+    def begin(self, method: str, path: str, body: Any = None) -> Any:
+        """Send a request whose answer is long in coming; `answer` takes it, and puts it on disk."""
+
+    async def answer(self, pending: Any) -> Answer:
+        """Return the answer to what `begin` has sent. Raises RecordError (5) where none comes."""
+
+    async def listen(self, path: str) -> None:
+        """Open a stream of server-sent events; from now on they are among the frames.
+
+        A frame's content is the event's data; of what is no event (a comment, an event that the
+        stream's end has cut off) it is the text. Raises RecordError (5) where there is none.
+        """
+
+    def said(self) -> str:
+        """Return, for an error, the last lines that were not of the protocol."""
 
 
 class Program(Struct, frozen=True, forbid_unknown_fields=True):

@@ -28,7 +28,18 @@ SYNTHESIZED: Final = "synthesized"
 class Item:
     """An item that has started: `open` until its one `item.completed`."""
 
-    __slots__ = ("detail", "id", "native", "open", "refs", "title", "turn", "type")
+    __slots__ = (
+        "data",
+        "detail",
+        "id",
+        "native",
+        "open",
+        "refs",
+        "thread",
+        "title",
+        "turn",
+        "type",
+    )
 
     def __init__(
         self, id_: str, native: str, type_: CanonicalItemType, turn: "Turn | None", refs: Any
@@ -38,6 +49,10 @@ class Item:
         self.type = type_
         self.turn = turn
         self.refs = refs
+        self.thread: str | UnsetType = UNSET
+        """Its thread, where it is in no turn."""
+        self.data: Any = UNSET
+        """What was told of it last: what its turn leaves open ends with it."""
         self.title: str | UnsetType = UNSET
         self.detail: str | UnsetType = UNSET
         self.open = True
@@ -86,7 +101,7 @@ class Ledger:
         self.session = "ses-1"
         self.clock = Clock(header.recorded)
         self.raw: Raw | UnsetType = UNSET
-        self.created = self.clock.iso(0)
+        self._at = 0
         self._out: list[EventBase] = []
         self.count = 0
         self._minted: dict[str, int] = {}
@@ -106,7 +121,7 @@ class Ledger:
         """Name the frame that causes the events to come."""
         data = frame.data
         self.raw = Raw(source, frame.content if data is UNSET else data, method, message_type)
-        self.created = self.clock.iso(frame.at)
+        self._at = frame.at
 
     def emit(  # noqa: PLR0913 - the envelope's fields
         self,
@@ -130,7 +145,7 @@ class Ledger:
                 f"evt-{self.count}",
                 self.provider,
                 self.session,
-                self.created,
+                self.clock.iso(self._at),
                 payload,
                 raw,
                 thread,
@@ -206,7 +221,7 @@ class Ledger:
             self.complete(
                 item,
                 status,
-                pl.ItemLifecyclePayload(item.type, status, item.title, detail),
+                pl.ItemLifecyclePayload(item.type, status, item.title, detail, item.data),
                 synthesized=True,
             )
         turn.open = False
@@ -233,9 +248,12 @@ class Ledger:
         item = Item(self.mint("itm"), native, payload.itemType, turn, refs)
         item.title = payload.title
         item.detail = payload.detail
+        item.data = payload.data
         if turn is not None:
             turn.items[native] = item
             thread = turn.thread
+        else:
+            item.thread = thread
         self.emit(
             ev.ItemStarted,
             payload,
@@ -249,6 +267,8 @@ class Ledger:
 
     def update(self, item: Item, payload: pl.ItemLifecyclePayload) -> None:
         """Emit an `item.updated`."""
+        if payload.data is not UNSET:
+            item.data = payload.data
         self._item_event(ev.ItemUpdated, item, payload, synthesized=False)
 
     def complete(
@@ -275,7 +295,7 @@ class Ledger:
         self.emit(
             kind,
             payload,
-            thread=turn.thread if turn else UNSET,
+            thread=turn.thread if turn else item.thread,
             turn=turn.id if turn else UNSET,
             item=item.id,
             refs=item.refs,

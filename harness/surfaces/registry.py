@@ -2,7 +2,7 @@
 
 import difflib
 import importlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
@@ -51,6 +51,39 @@ class AgentSource(Struct, frozen=True, forbid_unknown_fields=True):
         return f"harness agents install {self.name}"
 
 
+class Playback(Struct, frozen=True, forbid_unknown_fields=True):
+    """How a played-back agent holds a client to its cassette, on one surface.
+
+    `ids` is how an answer is paired with its request: by JSON-RPC's `id`, or by the `request_id`
+    of control messages. The client's own requests may carry other ids than the recorded ones.
+
+    `may_differ` names places in a client's line, keys from the outside in with dots between and
+    `*` for any key or index, with how they may differ and the reason. It begins with one of:
+
+    - `any:` whatever stands there, or nothing;
+    - `path:` an absolute path; what lies below the recorded one lies below the client's from
+      then on;
+    - `minted:` a text of the client's making, which the agent's lines carry from then on where
+      they carry the recorded one.
+
+    `carried_out` are the methods, `*` for any ending, of the agent's requests that the client
+    carries out in its own folders: their paths are the client's. `exits` is what ends the agent:
+    the end of its input, or its work.
+
+    `options` are those of the command line that the client gives a value of its own, with the
+    reason. Of a server, `listening` is the pattern of the line with which it says its port, in
+    the first group, and `streams` are the paths of its streams of events.
+    """
+
+    ids: Literal["json-rpc", "control", "none"] = "none"
+    may_differ: dict[str, str] = field(default_factory=dict)
+    carried_out: list[str] = field(default_factory=list)
+    exits: Literal["input", "work"] = "input"
+    options: dict[str, str] = field(default_factory=dict)
+    listening: str = ""
+    streams: list[str] = field(default_factory=list)
+
+
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     """`manifest.yaml`: what a surface is, and what it cannot express.
 
@@ -58,6 +91,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     entry has its `program`. `excluded` maps a scenario's id to the reason why the surface cannot
     express it. `volatile` maps a native kind to what of it may differ between two recordings of
     one scenario. `tier` is base, rich or experimental for its provider, with the reason.
+    `playback` is how its cassettes are played back; without it they cannot be.
     """
 
     surface: str
@@ -68,6 +102,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     agents: list[AgentSource]
     excluded: dict[str, str] = field(default_factory=dict)
     volatile: dict[str, str] = field(default_factory=dict)
+    playback: Playback | None = None
 
     def agent(self, name: str) -> AgentSource | None:
         """Return the agent of that name, if it speaks the surface."""
@@ -140,9 +175,13 @@ class Surface:
 
     def kinds(self) -> Kinds:
         """A namer of native kinds for one conversation."""
-        return cast("Kinds", self._module("kinds").Kinds())
+        return self._make_kinds()
 
-    @property
+    @cached_property
+    def _make_kinds(self) -> Callable[[], Kinds]:
+        return cast("Callable[[], Kinds]", self._module("kinds").Kinds)
+
+    @cached_property
     def normalizer(self) -> MakeNormalizer:
         """The reference normalizer."""
         return cast("MakeNormalizer", self._module("normalizer").Normalizer)

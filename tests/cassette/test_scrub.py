@@ -215,3 +215,22 @@ def test_what_is_of_no_machine_stays_as_it_is(value: Any) -> None:
 def test_no_path_survives_whatever_stands_around_it(before: str, path: str, after: str) -> None:
     text = f"{before} {path}/{after}"
     assert ROOT not in scrubber().text(text)
+
+
+def test_ids_of_a_form_that_only_one_wire_has_are_renamed_and_keep_it() -> None:
+    rules = Rules(ids=(r"\ba([0-9a-f]{16})\b", r"\b0([0-9a-z]{8}-[0-9a-f]{8})\b"))
+    scrubber = Scrubber(
+        rules, paths={}, words={}, port=1, now=1_800_000_000, keep="abcdef0123456789a"
+    )
+    said = (
+        "agentId: a202f9ef98e44faf1, a52c739819c5b5cf5 and a202f9ef98e44faf1 in 0mx48ghv3-7412f9d0"
+    )
+    assert scrubber.text(said) == (
+        "agentId: a0000000000000001, a0000000000000002 and a0000000000000001 in 000000000-00000003"
+    )
+    assert scrubber.text("abcdef0123456789a, a202") == "abcdef0123456789a, a202"
+
+
+def test_a_number_that_is_no_time_keeps_the_zeros_that_lead_it() -> None:
+    scrubber = Scrubber(Rules(), paths={}, words={}, port=1, now=1_800_000_000)
+    assert scrubber.text("order 0123456789, now 1800000000") == "order 0123456789, now 1767225600"

@@ -72,6 +72,36 @@ write_expected(toy.HEADER.id, cassettes=root / "cassettes", expected=root / "exp
     subject=InProcess(Ends, "ends"), rules=toy.rules)
 """
 
+_ENDED_AT_THE_COPY = """
+import os, signal, sys
+from pathlib import Path
+from harness.conformance import write_expected
+from harness.subject import InProcess
+from tests.conformance import toy
+
+def fsync(descriptor):
+    assert list(root.rglob("*.jsonl.new"))
+    os.kill(os.getpid(), signal.Signals[sys.argv[2]])
+
+root = Path(sys.argv[1])
+os.fsync = fsync
+write_expected(toy.HEADER.id, cassettes=root / "cassettes", expected=root / "expected",
+    subject=InProcess(toy.Normalizer, "toy"), rules=toy.rules)
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_ended_while_it_copies_it_leaves_nothing(tmp_path: Path, name: str) -> None:
+    toy.write(tmp_path / "cassettes")
+    ended = subprocess.run(
+        [sys.executable, "-c", _ENDED_AT_THE_COPY, str(tmp_path), name],
+        cwd=Path(__file__).parents[2],
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    assert ended.returncode == -signal.Signals[name]
+    assert [p for p in (tmp_path / "expected").rglob("*") if p.is_file()] == []
+
 
 @pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="needs files without a name")
 def test_ended_while_it_judges_it_leaves_nothing(tmp_path: Path) -> None:

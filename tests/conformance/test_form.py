@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.canonical import ProviderRefs, Raw
+from harness.canonical import EVENT_CLASSES, ProviderRefs, Raw
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
-from harness.conformance.form import KNOWN, Cause, Names, Renamer, encoder, settle
+from harness.conformance.form import KNOWN, Cause, Names, Renamer, decoder, encoder, settle
 from harness.conformance.law import Place
 from harness.conformance.laws.frames import Window, same_json
-from harness.conformance.laws.ids import EventIds, native_ids
+from harness.conformance.laws.ids import EventIds, FrameIds, native_ids
 
 _IDS = st.one_of(
     st.integers(1, 6).map(lambda n: f"itm-{n}"),
@@ -28,12 +28,12 @@ def naive(ids: list[str]) -> list[str]:
 
 @given(st.lists(_IDS, max_size=40))
 def test_names_are_by_first_appearance(ids: list[str]) -> None:
-    names = Names("itm")
+    names = Names("itm-")
     assert [names[i] for i in ids] == naive(ids)
 
 
 def test_names_that_are_canonical_already_take_no_memory() -> None:
-    names = Names("itm")
+    names = Names("itm-")
     for n in range(1, 3 * KNOWN):
         assert names[f"itm-{n}"] == f"itm-{n}"
         assert len(names) <= KNOWN + 1
@@ -47,7 +47,7 @@ def test_names_that_are_canonical_already_take_no_memory() -> None:
 @pytest.mark.parametrize("id_", [1, None, b"itm-1", 1.5])
 def test_an_id_is_text(id_: Any) -> None:
     with pytest.raises(TypeError):
-        Names("itm")[id_]
+        Names("itm-")[id_]
 
 
 _EVENT_IDS = st.one_of(
@@ -145,6 +145,56 @@ def test_settling_is_stable_and_loses_nothing(data: Any) -> None:
     )
     assert settle(line) == line
     assert msgspec.json.decode(line)["payload"]["data"] == data
+
+
+def refusal(decode: Any, line: bytes) -> str:
+    try:
+        decode(line)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("tag", EVENT_CLASSES)
+def test_a_line_whose_values_stay_bytes_is_judged_as_strictly(tag: str) -> None:
+    payload = msgspec.structs.fields(EVENT_CLASSES[tag])
+    (kind,) = (field.type for field in payload if field.name == "payload")
+    names = [field.encode_name for field in msgspec.structs.fields(kind)]
+    values: list[Any] = [None, 1, 1.5, "x", "", True, {}, {"a": {"b": [1]}}, [], ["x"], [{}]]
+    payloads = [{}, *({name: value} for name in [*names, "other"] for value in values)]
+    payloads += [{**dict.fromkeys(names, value), "other": 1} for value in values]
+    refused = 0
+    for one in payloads:
+        base = {"type": tag, "eventId": "evt-1", "provider": "codex", "sessionId": "ses-1"}
+        line = encoder.encode({**base, "payload": one})
+        problem = refusal(decoder.decode, line)
+        assert problem == refusal(settle, line), line
+        refused += bool(problem)
+    assert refused > len(values)
+
+
+_FRAMES = st.recursive(
+    _IDS | st.integers(-9, 9) | st.booleans(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["id", "threadId", "uuid", "ids", "text"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(_FRAMES, st.lists(_IDS, max_size=20))
+def test_the_ids_of_a_frame_are_found_by_search_as_by_walking(frame: Any, ids: list[str]) -> None:
+    found = FrameIds(frame)
+    walked = set(native_ids(frame))
+    assert [i in found for i in ids] == [i in walked for i in ids]
+
+
+def test_the_ids_of_a_frame_are_found_in_what_is_no_json() -> None:
+    found = FrameIds({"id": "itm-1", "other": {"lock": object(), "uuid": "itm-\ud800"}})
+    assert "itm-1" in found
+    assert "itm-\ud800" in found
+    assert "itm-2" not in found
 
 
 @given(_JSON, _JSON)

@@ -6,7 +6,7 @@ import pytest
 
 from harness.model_server import tools
 from harness.model_server.view import Offered
-from harness.scenarios import Ask, Edit, Entry, Read, Run, Todo, Tool
+from harness.scenarios import Ask, Edit, Entry, Read, Run, Task, Todo, Tool
 
 RUN = Run("echo hi")
 CREATE = Edit("a/b.txt", "", "one\ntwo\n", None, "one\ntwo\n")
@@ -266,7 +266,27 @@ def test_a_file_is_read_with_its_tool_or_in_the_shell() -> None:
     assert call(Read("a.txt"), (shell,), "/w") == (shell, {"command": "cat a.txt"})
 
 
-@pytest.mark.parametrize("step", [Todo(ENTRIES), Ask("Which?", ("Red", "Blue"))])
+def test_a_task_is_given_to_an_agent_that_is_waited_for() -> None:
+    claude = tool(
+        "Agent",
+        ["description", "prompt"],
+        prompt=STRING,
+        description=STRING,
+        run_in_background={"type": "boolean"},
+    )
+    task = Task("Count.", ("One.",))
+    assert call(task, (claude,), "/w")[1] == {
+        "prompt": "Count.",
+        "run_in_background": False,
+        "description": "As the user asked",
+    }
+    opencode = tool("task", ["prompt", "subagent_type"], prompt=STRING, subagent_type=STRING)
+    assert call(task, (opencode,), "/w")[1] == {"prompt": "Count.", "subagent_type": "general"}
+
+
+@pytest.mark.parametrize(
+    "step", [Todo(ENTRIES), Ask("Which?", ("Red", "Blue")), Task("Count.", ("One.",))]
+)
 def test_without_a_tool_for_it_a_step_cannot_be_called(step: Tool) -> None:
     with pytest.raises(tools.NoToolError, match="it offers: Bash"):
         tools.calls(step, (SHELLS["claude"][0],), "/w")

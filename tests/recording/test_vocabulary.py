@@ -121,7 +121,11 @@ def test_a_surface_without_a_list_says_where_its_own_is_from() -> None:
 @pytest.mark.agents
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("codex-app-server", "request item/tool/call"), ("claude-sdk", "request can_use_tool")],
+    [
+        ("codex-app-server", "request item/tool/call"),
+        ("claude-sdk", "request can_use_tool"),
+        ("opencode", "question.asked"),
+    ],
 )
 def test_the_pinned_kinds_are_the_installed_agents(name: str, kind: str) -> None:
     result = compare(surface(name))

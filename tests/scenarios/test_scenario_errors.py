@@ -269,7 +269,13 @@ WRONG = {
     "prompts alike": (
         TURN + "    - say: s\n  - prompt: p more\n    model: [say: s]\n",
         7,
-        "the prompt of `turns[1]` and the one on line 4 are one a part of the other",
+        "in `turns[1]`, the prompts on lines 4 and 7 are one a part of the other",
+        "word them apart",
+    ),
+    "a task like its prompt": (
+        TURN + "    - task: {prompt: p now, say: s}\n    - say: s\n",
+        4,
+        "in `turns[0]`, the prompts on lines 4 and 6 are one a part of the other",
         "word them apart",
     ),
     "prompt with spaces": (

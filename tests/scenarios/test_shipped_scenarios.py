@@ -52,6 +52,7 @@ IDS = (
     "session-load",
     "slash-commands",
     "slow-output",
+    "subagent",
     "text",
     "unicode",
 )

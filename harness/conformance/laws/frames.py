@@ -10,6 +10,9 @@ from msgspec import UNSET
 from harness.canonical import Clock
 from harness.conformance.law import Law, Place, Where, show
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
 BACK: Final = 256
 """How many frames an event may point back."""
 
@@ -126,7 +129,7 @@ def _milliseconds(time: str) -> int:
     moment = datetime.fromisoformat(time)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    return (moment - _EPOCH) // _MILLISECOND
 
 
 class Accounted(Law):

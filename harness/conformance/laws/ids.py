@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
+import msgspec
 from msgspec import UNSET
 
 from harness.canonical import ProviderRefs
@@ -19,6 +20,12 @@ _LONGEST_KEY: Final = 64
 """Characters of a key that names an id: keys are content too."""
 _MANY: Final = 64
 """Counters, and ranges of each: more of them are not counters but random ids."""
+_SEARCHES: Final = 8
+"""How many ids are searched in a frame's text before it is walked."""
+
+_NO_JSON: Final = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError)
+"""What encoding raises for a value that is no JSON, which a subject may make of a frame."""
+
 _MINT = "mint an id of your own, and keep the provider's in providerRefs"
 
 
@@ -38,8 +45,7 @@ class Ids(Law):
         self._native = Recent()
         self._minted = Recent()
         self._refs: Any = UNSET
-        self._walked: Any = None
-        self._found: set[str] = set()
+        self._frame_ids: FrameIds | None = None
 
     def new(self, field: str, id_: str) -> None:
         """Judge a canonical id that is met for the first time, before its event's refs."""
@@ -47,18 +53,18 @@ class Ids(Law):
             self.fail(field, "an id without white space around it", id_)
         if id_ in self._native:
             self.fail(field, "a minted id", f"{show(id_)}, which is in providerRefs", _MINT)
-        elif id_ in self._in_frame():
+        elif self._in_frame(id_):
             self.fail(
                 field, "a minted id", f"{show(id_)}, which is in an id field of the frame", _MINT
             )
         self._minted.add(id_)
 
-    def _in_frame(self) -> set[str]:
-        """The native ids of the frame being fed; a frame often brings several new ids."""
-        if self._walked is not self.frame:
-            self._walked = self.frame
-            self._found = set(native_ids(self.frame))
-        return self._found
+    def _in_frame(self, id_: str) -> bool:
+        """Whether an id is one of the native ids of the frame being fed."""
+        ids = self._frame_ids
+        if ids is None or ids.content is not self.frame:
+            ids = self._frame_ids = FrameIds(self.frame)
+        return id_ in ids
 
     def refs(self, refs: ProviderRefs) -> None:
         """Judge the provider's ids that an event carries."""
@@ -82,6 +88,35 @@ class Ids(Law):
                     _MINT,
                 )
             self._native.add(value)
+
+
+class FrameIds:
+    """The native ids of one frame.
+
+    Most minted ids stand nowhere in it: to search its text is cheaper than to walk it. Where
+    many are asked for, it is walked once instead.
+    """
+
+    def __init__(self, content: Any) -> None:
+        self.content = content
+        self._walked: set[str] | None = None
+        self._searches = _SEARCHES
+        try:
+            self._text = msgspec.json.encode(content)
+        except _NO_JSON:
+            self._searches = 0
+
+    def __contains__(self, id_: str) -> bool:
+        if self._searches:
+            self._searches -= 1
+            try:
+                if msgspec.json.encode(id_) not in self._text:
+                    return False
+            except _NO_JSON:
+                pass
+        if self._walked is None:
+            self._walked = set(native_ids(self.content))
+        return id_ in self._walked
 
 
 class EventIds(Law):

@@ -1,7 +1,7 @@
 """`items` and `deltas`: an item starts once, closes once by the end of its turn, then is silent."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import UNSET
 
@@ -16,25 +16,16 @@ class Items(Law):
     id = "items"
     statement = (
         "every item is started once and completed once, by the end of its turn (without a turn: "
-        "by the end of the frames), and is updated only in between"
+        "by the end of the frames), and is updated only in between; all its events name the turn "
+        "and the thread that its start names"
     )
     source = "EVENTS.md 1.2, DECISIONS.md 3 and 4"
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
-        self.open: dict[str, tuple[Any, Where]] = {}
+        self.open: dict[str, tuple[Any, Where, Any]] = {}
         self.closed = Recent()
         self._by_turn: dict[Any, dict[str, None]] = {}
-
-    def handlers(self) -> Mapping[type[EventBase], Handler]:
-        """The life of items, and the ends of turns."""
-        return {
-            ev.ItemStarted: self._started,
-            ev.ItemUpdated: self._updated,
-            ev.ItemCompleted: self._completed,
-            ev.TurnCompleted: self._turn_ended,
-            ev.TurnAborted: self._turn_ended,
-        }
 
     def _started(self, event: EventBase) -> None:
         item = event.itemId
@@ -49,12 +40,24 @@ class Items(Law):
                 "give a second item an id of its own, and start none twice",
             )
         else:
-            self.open[item] = (event.turnId, self.place.now())
+            self.open[item] = (event.turnId, self.place.now(), event.threadId)
             self._by_turn.setdefault(event.turnId, {})[item] = None
 
     def _updated(self, event: EventBase) -> None:
-        if event.itemId not in self.open:
+        entry = self.open.get(event.itemId) if event.itemId is not UNSET else None
+        if entry is None:
             self._not_open(event.itemId, "updated")
+        else:
+            self._elsewhere(event, entry)
+
+    def _elsewhere(self, event: EventBase, entry: tuple[Any, Where, Any]) -> None:
+        turn, _, thread = entry
+        if event.turnId != turn:
+            self.fail("turnId", f"the turn of {show(event.itemId)}, {show(turn)}", event.turnId)
+        # A thread may be known only later; it is not unlearnt.
+        if thread is not UNSET and event.threadId != thread:
+            expected = f"the thread of {show(event.itemId)}, {show(thread)}"
+            self.fail("threadId", expected, event.threadId)
 
     def _completed(self, event: EventBase) -> None:
         item = event.itemId
@@ -62,6 +65,7 @@ class Items(Law):
         if entry is None:
             self._not_open(item, "completed")
             return
+        self._elsewhere(event, entry)
         of_turn = self._by_turn[entry[0]]
         del of_turn[item]  # type: ignore[arg-type]
         if not of_turn:
@@ -81,7 +85,7 @@ class Items(Law):
 
     def _left_open(self, turn: Any, when: str) -> None:
         for item in self._by_turn.pop(turn, ()):
-            _, where = self.open.pop(item)
+            where = self.open.pop(item)[1]
             # A late completion is then one finding, not two.
             self.closed.add(item)
             self.fail(
@@ -98,6 +102,14 @@ class Items(Law):
         for turn in list(self._by_turn):
             self._left_open(turn, "by the end of the frames")
 
+    handlers: ClassVar[Mapping[type[EventBase], Handler]] = {
+        ev.ItemStarted: _started,
+        ev.ItemUpdated: _updated,
+        ev.ItemCompleted: _completed,
+        ev.TurnCompleted: _turn_ended,
+        ev.TurnAborted: _turn_ended,
+    }
+
 
 class Deltas(Law):
     """Looks at the items that `items` keeps."""
@@ -111,10 +123,6 @@ class Deltas(Law):
         self._open = items.open
         self._closed = items.closed
 
-    def handlers(self) -> Mapping[type[EventBase], Handler]:
-        """Deltas alone."""
-        return {ev.ContentDelta: self._delta}
-
     def _delta(self, event: EventBase) -> None:
         item = event.itemId
         # EVENTS.md 1.6: an id that is not known at emit time is left out.
@@ -122,3 +130,5 @@ class Deltas(Law):
             return
         state = "was completed before" if item in self._closed else "has not started"
         self.fail("itemId", "an item that is open", f"{show(item)}, which {state}")
+
+    handlers: ClassVar[Mapping[type[EventBase], Handler]] = {ev.ContentDelta: _delta}

@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from harness.cassette import Frame
 from harness.conformance.explain import explain
-from harness.conformance.form import MALFORMED, Cause, Renamer, encoder
+from harness.conformance.form import BATCH, LINE_CLASSES, MALFORMED, Cause, Renamer, encoder
 from harness.conformance.law import Law, show
 from harness.conformance.laws.frames import Window
 from harness.subject import RAISED, Junk, Session, coerce, listed, told
@@ -43,8 +43,7 @@ class Record:
         """Take note of a frame's kind, and of how many events there were after it."""
         self.kinds.append(kind)
         self.counts.append(events)
-        if len(self.counts) >= RERUN:
-            self.open = False
+        self.open = len(self.counts) < RERUN
 
     def keep(self, chunk: bytes) -> None:
         """Keep the next lines, as long as there is room."""
@@ -113,15 +112,11 @@ def rerun(
     upto: int,
 ) -> None:
     """Feed the first `upto` frames again, then the end, and compare. Raises CassetteError."""
-    place, kinds = law.place, record.kinds
     run = _Run(law, session, record)
-    for frame in islice(frames, upto):
-        place.frame, place.kind, place.event, place.of = frame.seq, kinds[frame.seq - 1], 0, None
-        if not run.feed(frame):
-            return
-    place.event, place.of = 0, None
-    if run.flush():
-        law.at_the_end(run)
+    if run.feed(islice(frames, upto)):
+        law.place.event, law.place.of = 0, None
+        if run.flush():
+            law.at_the_end(run)
 
 
 class _Run:
@@ -136,30 +131,45 @@ class _Run:
         self._lines: list[Any] = []
         self._at = 0
         self._done = 0
-        self._last: tuple[int, Any] = (0, UNSET)
+        self._last: tuple[int, int, Any] = (0, 0, UNSET)
 
-    def feed(self, frame: Frame) -> bool:
-        """Feed one frame; return whether the run may go on."""
-        content = frame.content
-        self._window.frames.append((frame.seq, frame.at, content))
-        self._last = frame.seq, content
-        try:
-            events = listed(self._session.feed(frame))
-        except RAISED as error:
-            return self._raised(error)
-        if events:
-            self._take(events, frame.seq, content)
-        count, due = self._renamer.count, self._record.counts[frame.seq - 1]
-        if count != due:
-            if self.flush():
-                self._law.fail(
-                    "",
-                    f"{due:,} events up to this frame, as in the first run",
-                    f"{count:,}",
-                    "let nothing but the frames fed so far decide what is emitted, and when",
-                )
-            return False
-        return len(self._lines) < 256 or self.flush()  # noqa: PLR2004 - a batch
+    def feed(self, frames: Iterable[Frame]) -> bool:
+        """Feed frames; return whether the run may go on. Raises CassetteError."""
+        place, kinds, counts = self._law.place, self._record.kinds, self._record.counts
+        feed, remember, renamer = self._session.feed, self._window.frames.append, self._renamer
+        place.event, place.of = 0, None
+        for frame in frames:
+            seq, content = frame.seq, frame.data
+            if content is UNSET:
+                content = frame.content
+            place.frame, place.kind = seq, kinds[seq - 1]
+            self._last = fed = (seq, frame.at, content)
+            remember(fed)
+            try:
+                events = feed(frame)
+                if type(events) is not list:
+                    events = listed(events)
+            except RAISED as error:
+                return self._raised(error)
+            if events:
+                self._take(events, seq, content)
+            if renamer.count != counts[seq - 1]:
+                self._miscounted(counts[seq - 1])
+                return False
+            if len(self._lines) >= BATCH and not self.flush():
+                return False
+        return True
+
+    def _miscounted(self, due: int) -> None:
+        """Report another number of events, unless the events themselves tell more."""
+        count = self._renamer.count
+        if self.flush():
+            self._law.fail(
+                "",
+                f"{due:,} events up to this frame, as in the first run",
+                f"{count:,}",
+                "let nothing but the frames fed so far decide what is emitted, and when",
+            )
 
     def closing(self) -> list[Any]:
         """Return what the end gives; nothing where it raises, which is reported."""
@@ -173,7 +183,8 @@ class _Run:
         """Compare what the end gives, where the first run had its end here too."""
         if not self._record.whole:
             return
-        self._take(self.closing(), *self._last)
+        seq, _, content = self._last
+        self._take(self.closing(), seq, content)
         if self.flush() and self._renamer.count != self._record.total:
             self._law.fail(
                 "",
@@ -191,13 +202,14 @@ class _Run:
         return False
 
     def _take(self, events: Sequence[Any], seq: int, content: Any) -> None:
-        renamer = self._renamer
+        renamer, lines = self._renamer, self._lines
         for event in events:
+            if type(event) not in LINE_CLASSES:
+                event = coerce(event)  # noqa: PLW2901 - it is the same event
+                if isinstance(event, Junk):
+                    lines.append(renamer.junk(event))
+                    continue
             number = renamer.count
-            event = coerce(event)  # noqa: PLW2901 - it is the same event
-            if isinstance(event, Junk):
-                self._lines.append(renamer.junk(event))
-                continue
             try:
                 raw = event.raw
                 cause: Any = raw
@@ -206,10 +218,10 @@ class _Run:
                     if raw.payload is not content:
                         found = self._window.find(raw.payload)[0] or seq
                     cause = Cause(raw.source, found, raw.method, raw.messageType)
-                self._lines.append(renamer.line(event, cause))
+                lines.append(renamer.line(event, cause))
             except RAISED:  # Malformed, as in the first run.
                 renamer.count = number
-                self._lines.append(renamer.junk(MALFORMED))
+                lines.append(renamer.junk(MALFORMED))
 
     def flush(self) -> bool:
         """Compare what there is so far; return whether it is the same."""
@@ -225,8 +237,7 @@ class _Run:
         if room < len(chunk) and not record.keeps:
             # More was given than is kept: the rest is not compared.
             chunk = chunk[:room]
-        due = record.bytes[self._at : self._at + len(chunk)]
-        if due == chunk:
+        if record.bytes.startswith(chunk, self._at):
             self._at += len(chunk)
             self._done += len(lines)
             return True

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from io import StringIO
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from msgspec import UNSET
 
@@ -36,14 +36,6 @@ class Text(Law):
     def __init__(self, place: Place) -> None:
         super().__init__(place)
         self._items: dict[Any, dict[str, StringIO]] = {}
-
-    def handlers(self) -> Mapping[type[EventBase], Handler]:
-        """Deltas, and the final texts."""
-        return {ev.ContentDelta: self._delta, ev.ItemCompleted: self._completed}
-
-    def again(self) -> Handler | None:
-        """The text grows."""
-        return self._delta
 
     def _delta(self, event: EventBase) -> None:
         payload = event.payload
@@ -81,3 +73,9 @@ class Text(Law):
             "give every delta once; a final text that is another one is data.finalText and its "
             "like, beside a runtime.warning (DECISIONS.md 11)",
         )
+
+    handlers: ClassVar[Mapping[type[EventBase], Handler]] = {
+        ev.ContentDelta: _delta,
+        ev.ItemCompleted: _completed,
+    }
+    again: ClassVar[Handler | None] = _delta

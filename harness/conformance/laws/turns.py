@@ -1,11 +1,11 @@
 """`turns` and `requests`: a turn ends once and then is over; a request is resolved once."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import UNSET
 
-from harness.canonical import EVENT_CLASSES, EventBase
+from harness.canonical import EventBase
 from harness.canonical import events as ev
 from harness.conformance.law import Handler, Law, Place, Recent, Where, show
 
@@ -24,15 +24,6 @@ class Turns(Law):
         super().__init__(place)
         self._open: dict[Any, Where] = {}
         self._ended = Recent()
-
-    def handlers(self) -> Mapping[type[EventBase], Handler]:
-        """Every event, since any may name a turn."""
-        own = {
-            ev.TurnStarted: self._started,
-            ev.TurnCompleted: self._terminal,
-            ev.TurnAborted: self._terminal,
-        }
-        return {kind: own.get(kind, self._any) for kind in EVENT_CLASSES.values()}
 
     def _any(self, event: EventBase) -> None:
         turn = event.turnId
@@ -87,6 +78,14 @@ class Turns(Law):
                 where,
             )
 
+    handlers: ClassVar[Mapping[type[EventBase], Handler]] = {
+        ev.TurnStarted: _started,
+        ev.TurnCompleted: _terminal,
+        ev.TurnAborted: _terminal,
+    }
+    # Any event may name a turn.
+    others: ClassVar[Handler | None] = _any
+
 
 class Requests(Law):
     """Keeps the requests that are open."""
@@ -102,15 +101,6 @@ class Requests(Law):
         super().__init__(place)
         self._open: dict[Any, tuple[Any, Any, Where]] = {}
         self._resolved = Recent()
-
-    def handlers(self) -> Mapping[type[EventBase], Handler]:
-        """The life of requests, and the ends of turns."""
-        return {
-            ev.RequestOpened: self._opened,
-            ev.RequestResolved: self._closed,
-            ev.TurnCompleted: self._turn_ended,
-            ev.TurnAborted: self._turn_ended,
-        }
 
     def _opened(self, event: EventBase) -> None:
         request = event.requestId
@@ -160,3 +150,10 @@ class Requests(Law):
     def end(self) -> None:
         """Whatever is open now stays open."""
         self._left_open(list(self._open), "by the end of the frames")
+
+    handlers: ClassVar[Mapping[type[EventBase], Handler]] = {
+        ev.RequestOpened: _opened,
+        ev.RequestResolved: _closed,
+        ev.TurnCompleted: _turn_ended,
+        ev.TurnAborted: _turn_ended,
+    }

@@ -23,6 +23,8 @@ class Kinds:
         channel = frame.channel
         if channel in {"stdout", "stdin"}:
             noise = "noise" if channel == "stdout" else "client noise"
+            if type(frame.data) is dict:
+                return self._name(channel, frame.data) or noise
             messages = lenient.read(frame).messages
             names = [self._name(channel, message) or noise for message in messages]
             return names[0] if names else noise

@@ -57,9 +57,13 @@ UPDATES: Final = (
 """The values of `sessionUpdate` in version 1."""
 
 
+_IDS: Final = frozenset({str, int, bool})
+
+
 def key(id_: Any) -> Any:
     """1, "1" and true are three ids of JSON-RPC, and one dictionary key of Python."""
-    return (type(id_).__name__, id_) if isinstance(id_, str | int) else ("", repr(id_))
+    kind = type(id_)
+    return (kind.__name__, id_) if kind in _IDS else ("", repr(id_))
 
 
 def ref(value: Any) -> str | UnsetType:

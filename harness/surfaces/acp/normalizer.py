@@ -66,8 +66,11 @@ class Normalizer:
         return session
 
     def _line(self, frame: Frame) -> None:
-        reading = lenient.read(frame)
         handle = self._agent if frame.channel == "stdout" else self._client
+        if type(frame.data) is dict:
+            handle(frame, frame.data)
+            return
+        reading = lenient.read(frame)
         for message in reading.messages:
             handle(frame, message)
         if not reading.messages:

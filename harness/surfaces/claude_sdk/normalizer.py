@@ -69,6 +69,8 @@ _SERVER_RESULTS: Final = (
     "text_editor_code_execution_tool_result",
     "mcp_tool_result",
 )
+_STARTS: Final = tuple(f"{_START}{kind}" for kind in (*CALLS, *TEXTS, *_SERVER_RESULTS))
+_DELTAS: Final = tuple(f"stream_event/content_block_delta/{kind}" for kind in DELTAS)
 
 
 class Normalizer(LineNormalizer):
@@ -85,9 +87,8 @@ class Normalizer(LineNormalizer):
         self.table: dict[str, Callable[[Message], None]] = {
             **Telemetry(state).table,
             **dict.fromkeys(RESULTS, self._result),
-            **{f"{_START}{kind}": blocks.block_start for kind in (*CALLS, *TEXTS)},
-            **{f"{_START}{kind}": blocks.block_start for kind in _SERVER_RESULTS},
-            **{f"stream_event/content_block_delta/{d}": blocks.delta for d in DELTAS},
+            **dict.fromkeys(_STARTS, blocks.block_start),
+            **dict.fromkeys(_DELTAS, blocks.delta),
             "stream_event/content_block_delta/input_json_delta": blocks.input_delta,
             "stream_event/content_block_delta/citations_delta": blocks.citation,
             "stream_event/content_block_stop": blocks.block_stop,

@@ -36,8 +36,11 @@ RULES = Rules(
     patterns=(
         (r"\breq_(\d+)_[0-9a-f]{8}\b", r"req_\1_00000000"),  # the SDK's control requests
         (r"/cc-socks/\d+\.sock", "/cc-socks/1000.sock"),  # named after the CLI's process
+        (r"\bduration_ms: \d+", "duration_ms: 1"),  # in the text of a task's result
         (r"/tool-results/[0-9a-z]{9}\.txt", "/tool-results/000000000.txt"),
     ),
+    # Of a task, and of its run, which the CLI makes of the time and of chance.
+    ids=(r"\ba([0-9a-f]{16})\b", r"\b0([0-9a-z]{8}-[0-9a-f]{8})\b"),
     # What the CLI says of its commands and agents in its answer to `initialize`.
     prose={"description": 80},
 )

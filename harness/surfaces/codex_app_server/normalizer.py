@@ -4,6 +4,7 @@ A table from method to handler, and one short way for deltas, which are most of 
 """
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any, Final
 
 from msgspec import UNSET
@@ -79,7 +80,6 @@ class Normalizer(LineNormalizer):
         self.conversation = conversation = Conversation(ledger)
         self.threads = ThreadHandlers(conversation)
         self.requests = RequestHandlers(conversation, self.threads)
-        self.events = EventMsgs(conversation, asks=False)
         self.families = Families()
         self.table: dict[str, Callable[[str, Message], None]] = {
             **self.threads.table,
@@ -88,6 +88,11 @@ class Normalizer(LineNormalizer):
         }
         self._fast = conversation.fast
         self._iso = ledger.clock.iso
+
+    @cached_property
+    def events(self) -> EventMsgs:
+        """The events of older versions; most conversations have none."""
+        return EventMsgs(self.conversation, asks=False)
 
     def feed(self, frame: Frame) -> Iterable[EventBase]:
         """Return the events that this frame causes."""

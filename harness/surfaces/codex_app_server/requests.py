@@ -13,6 +13,7 @@ from harness.canonical import ProviderRefs
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.canonical.names import CanonicalRequestType
+from harness.surfaces.codex_app_server.history import restore
 from harness.surfaces.codex_app_server.methods import CLIENT
 from harness.surfaces.codex_app_server.threads import ThreadHandlers
 from harness.surfaces.codex_state import Conversation, Thread, TurnState, ref
@@ -137,11 +138,15 @@ class RequestHandlers:
     def _thread_opened(self, result: Any) -> None:
         """`thread/started` follows and names the thread; here is what it runs with."""
         self.conversation.start_session(synthesized=True)
-        self._configured(self.conversation.thread(result["thread"]["id"]), result)
+        thread = self.conversation.thread(result["thread"]["id"])
+        self._configured(thread, result)
+        restore(self.conversation, thread, result["thread"])
 
     def _thread_resumed(self, result: Any) -> None:
         """No `thread/started` follows a resumption."""
-        self._configured(self.threads.announce(result["thread"]), result)
+        thread = self.threads.announce(result["thread"])
+        self._configured(thread, result)
+        restore(self.conversation, thread, result["thread"])
 
     def _configured(self, thread: Thread, result: Any) -> None:
         self.threads.remember(thread, result.get("model"), result.get("reasoningEffort"))

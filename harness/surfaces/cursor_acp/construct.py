@@ -2,15 +2,23 @@
 
 `python -m harness.surfaces.cursor_acp.construct INTO` writes `INTO/cursor-acp/...`. Shapes are
 those of EVENTS.md 5, of Cursor's page on ACP, and of the reports that each header names.
+
+The agent's lines are written down here; what the client says to them is the recorder's own doing.
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from harness.cassette import FORMAT_VERSION, Agent, CassetteWriter, Header
+from harness.cassette import FORMAT_VERSION, Agent, CassetteWriter, Channel, Frame, Header
+from harness.scenarios import Scenario, scenario
+from harness.scenarios.model import Turn
+from harness.surfaces import surface
 from harness.surfaces.acp.names import Message
+from harness.surfaces.acp.recorder import AcpDriver
+from harness.surfaces.base import Action, Failed, OnceSilent, Send, Setup
+from harness.surfaces.cursor_acp.recorder import CAPABILITIES, PROTOCOL, CursorDriver, make_driver
 
 AGENT: Final = Agent("cursor", "2026.08.11")
 RECORDED: Final = "2026-01-01T00:00:00Z"
@@ -19,6 +27,13 @@ SEED: Final = "harness/canonical/EVENTS.md section 5"
 PLANS: Final = ("getpaseo/paseo#3645", "xenodium/agent-shell#704", "xintaofei/codeg PR#785")
 EDITS: Final = ("tutti-os/tutti PR#1101", "Mng-dev-ai/agentrove PR#509")
 
+_OWN: Final = {
+    "cursor-plan": "Plan it.",
+    "cursor-plan-refused": "Plan it.",
+    "cursor-question": "Ask me.",
+}
+"""The prompts of what no scenario of the project's tells."""
+
 _SESSION: Final = "00000000-0000-4000-8000-000000000001"
 _OPTIONS: Final = [
     {"optionId": "allow-once", "name": "Allow once", "kind": "allow_once"},
@@ -26,70 +41,52 @@ _OPTIONS: Final = [
     {"optionId": "reject-once", "name": "Reject", "kind": "reject_once"},
 ]
 
-Line = tuple[str, Message]
+Way = Literal["in", "out"]
 
 
-def agent(**fields: Any) -> Line:
+class Unaware(CursorDriver):
+    """A client that knows nothing of `cursor/*`, as most clients of ACP do not."""
+
+    def on_request(self, method: str, id_: Any, params: Message) -> Iterator[Action]:
+        """Answer a request of the agent's as ACP has it."""
+        yield from AcpDriver.on_request(self, method, id_, params)
+
+
+def agent(**fields: Any) -> Message:
     """Return a line of the agent's."""
-    return "in", {"jsonrpc": "2.0", **fields}
+    return {"jsonrpc": "2.0", **fields}
 
 
-def client(**fields: Any) -> Line:
-    """Return a line of the client's."""
-    return "out", {"jsonrpc": "2.0", **fields}
-
-
-def update(what: str, /, **fields: Any) -> Line:
+def update(what: str, /, **fields: Any) -> Message:
     """Return a `session/update`."""
     params = {"sessionId": _SESSION, "update": {"sessionUpdate": what, **fields}}
     return agent(method="session/update", params=params)
 
 
-def words(*chunks: str, kind: str = "agent_message_chunk") -> list[Line]:
+def words(*chunks: str, kind: str = "agent_message_chunk") -> list[Message]:
     """Return a message in chunks."""
     return [update(kind, content={"type": "text", "text": chunk}) for chunk in chunks]
 
 
-def opening() -> list[Line]:
-    """Return what comes before the first prompt."""
+def opening() -> list[Message]:
+    """Return what the agent says before the first prompt."""
     capabilities = {"loadSession": True, "promptCapabilities": {"image": True}}
     modes = [{"id": name, "name": name.title()} for name in ("agent", "plan", "ask")]
-    hello = {"protocolVersion": 1, "clientCapabilities": {}, "clientInfo": {"name": "harness"}}
     login = {"id": "cursor_login", "name": "Cursor Login"}
-    return [
-        client(id=0, method="initialize", params=hello),
-        agent(
-            id=0,
-            result={
-                "protocolVersion": 1,
-                "agentCapabilities": capabilities,
-                "authMethods": [login],
-            },
-        ),
-        client(id=1, method="authenticate", params={"methodId": "cursor_login"}),
-        agent(id=1, result={}),
-        client(id=2, method="session/new", params={"cwd": "/workspace", "mcpServers": []}),
-        agent(
-            id=2,
-            result={
-                "sessionId": _SESSION,
-                "modes": {"currentModeId": "agent", "availableModes": modes},
-            },
-        ),
-    ]
+    hello = {"protocolVersion": 1, "agentCapabilities": capabilities, "authMethods": [login]}
+    session = {
+        "sessionId": _SESSION,
+        "modes": {"currentModeId": "agent", "availableModes": modes},
+    }
+    return [agent(id=0, result=hello), agent(id=1, result={}), agent(id=2, result=session)]
 
 
-def turn(id_: int, prompt: str, lines: Iterable[Line], stop: str = "end_turn") -> list[Line]:
-    """Return a turn: its prompt, what comes in it, its answer."""
-    asked = {"sessionId": _SESSION, "prompt": [{"type": "text", "text": prompt}]}
-    return [
-        client(id=id_, method="session/prompt", params=asked),
-        *lines,
-        agent(id=id_, result={"stopReason": stop}),
-    ]
+def turn(lines: Iterable[Message], stop: str = "end_turn") -> list[Message]:
+    """Return a turn: what comes in it, and the answer to its prompt."""
+    return [*lines, agent(id=3, result={"stopReason": stop})]
 
 
-def shell(command: str, **fields: Any) -> Line:
+def shell(command: str, **fields: Any) -> Message:
     """Return the announcement of a shell call; its question does not repeat the input."""
     return update(
         "tool_call",
@@ -102,22 +99,18 @@ def shell(command: str, **fields: Any) -> Line:
     )
 
 
-def asked(option: str) -> list[Line]:
-    """Return a permission question and its answer."""
+def asked() -> Message:
+    """Return a question for permission."""
     params = {"sessionId": _SESSION, "toolCall": {"toolCallId": "tool_1"}, "options": _OPTIONS}
-    outcome = {"outcome": "selected", "optionId": option}
-    return [
-        agent(id=0, method="session/request_permission", params=params),
-        client(id=0, result={"outcome": outcome}),
-    ]
+    return agent(id=0, method="session/request_permission", params=params)
 
 
-def done(status: str, **fields: Any) -> Line:
+def done(status: str, **fields: Any) -> Message:
     """Return the end of a tool call."""
     return update("tool_call_update", toolCallId="tool_1", status=status, **fields)
 
 
-def stories() -> dict[str, tuple[tuple[str, ...], list[Line]]]:
+def stories() -> dict[str, tuple[tuple[str, ...], list[Message]]]:
     """Return for each scenario its sources and its lines after the opening."""
     todos = [
         {"id": "1", "content": "Read the file", "status": "pending"},
@@ -138,19 +131,20 @@ def stories() -> dict[str, tuple[tuple[str, ...], list[Line]]]:
         "options": [{"id": "a", "label": "A"}, {"id": "b", "label": "B"}],
         "allowMultiple": False,
     }
-    picked = [{"questionId": "q1", "selectedOptionIds": ["a"]}]
     patch = {"toolCallId": "tool_todo", "todos": [{"id": "1", "status": "completed"}]}
-    cancel = client(method="session/cancel", params={"sessionId": _SESSION})
     ran = {"exitCode": 0, "stdout": "", "stderr": ""}
-    diff = {"type": "diff", "path": "/workspace/new.txt", "oldText": None, "newText": "new\n"}
+    diff = {
+        "type": "diff",
+        "path": "/workspace/greeting.txt",
+        "oldText": None,
+        "newText": "Good evening.\n",
+    }
     edit = update("tool_call", toolCallId="tool_1", title="Edit", kind="edit", status="in_progress")
     commands = [{"name": "review", "description": "Review the changes"}]
     return {
         "text": (
             (PAGE, SEED),
             turn(
-                3,
-                "Say hello.",
                 [
                     update("available_commands_update", availableCommands=commands),
                     *words("Greet", " them.", kind="agent_thought_chunk"),
@@ -161,11 +155,9 @@ def stories() -> dict[str, tuple[tuple[str, ...], list[Line]]]:
         "command-approved": (
             (PAGE, SEED, *EDITS),
             turn(
-                3,
-                "Create the file made.txt with touch.",
                 [
                     shell("touch made.txt"),
-                    *asked("allow-once"),
+                    asked(),
                     done("in_progress"),
                     done("completed", rawOutput=ran),
                     *words("The file", " is there."),
@@ -175,11 +167,9 @@ def stories() -> dict[str, tuple[tuple[str, ...], list[Line]]]:
         "command-declined": (
             (PAGE, SEED, *EDITS),
             turn(
-                3,
-                "Create the file refused.txt with touch.",
                 [
                     shell("touch refused.txt"),
-                    *asked("reject-once"),
+                    asked(),
                     done("failed"),
                     *words("I did not create it."),
                 ],
@@ -188,23 +178,18 @@ def stories() -> dict[str, tuple[tuple[str, ...], list[Line]]]:
         "file-edit": (
             (SEED, *EDITS),
             turn(
-                3,
-                "Create new.txt.",
                 [edit, done("completed", content=[diff]), *words("Written.")],
             ),
         ),
         "interrupt-text": (
             (PAGE, SEED),
-            turn(3, "Tell a long story.", [*words("Once upon", " a time"), cancel], "cancelled"),
+            turn([*words("Once upon", " a time")], "cancelled"),
         ),
         "cursor-plan": (
             (PAGE, *PLANS),
             turn(
-                3,
-                "Plan it.",
                 [
                     agent(id="plan-1", method="cursor/create_plan", params=plan),
-                    client(id="plan-1", result={"outcome": {"outcome": "accepted"}}),
                     agent(method="cursor/update_todos", params={**patch, "merge": True}),
                     *words("Planned."),
                 ],
@@ -213,26 +198,20 @@ def stories() -> dict[str, tuple[tuple[str, ...], list[Line]]]:
         "cursor-plan-refused": (
             PLANS,
             turn(
-                3,
-                "Plan it.",
                 [
                     agent(id="plan-1", method="cursor/create_plan", params=plan),
-                    client(id="plan-1", error={"code": -32601, "message": "Method not found"}),
                 ],
             ),
         ),
         "cursor-question": (
             (PAGE, "getpaseo/paseo#3645"),
             turn(
-                3,
-                "Ask me.",
                 [
                     agent(
                         id=4,
                         method="cursor/ask_question",
                         params={"toolCallId": "tool_ask", "questions": [question]},
                     ),
-                    client(id=4, result={"outcome": {"outcome": "answered", "answers": picked}}),
                     *words("You chose A."),
                 ],
             ),
@@ -240,8 +219,25 @@ def stories() -> dict[str, tuple[tuple[str, ...], list[Line]]]:
     }
 
 
+def story(name: str) -> Scenario:
+    """Return the scenario that a cassette tells: one of the project's, or Cursor's own."""
+    if name not in _OWN:
+        return scenario(name)
+    return Scenario(name, name, ("text",), (Turn(_OWN[name], ()),))
+
+
+def converse(driver: CursorDriver, lines: Iterable[Message]) -> Iterator[tuple[Way, Message]]:
+    """Yield what both sides say, in order: after each line of the agent's, the client's."""
+    yield from _sent(driver.begin())
+    for number, line in enumerate(lines, 1):
+        yield "in", line
+        yield from _sent(driver.on_frame(Frame(number, number, "in", "stdout", data=line)))
+
+
 def construct(into: Path) -> list[Path]:
     """Write every cassette under `into`, and return their paths. Raises CassetteError."""
+    source = surface("cursor-acp").manifest.agents[0]
+    command = ["agent", *source.prepare.args]
     paths = []
     for name, (sources, lines) in stories().items():
         header = Header(
@@ -252,22 +248,35 @@ def construct(into: Path) -> list[Path]:
             scenario=name,
             provenance="constructed",
             recorded=RECORDED,
-            protocol="Cursor ACP, version 1",
-            command=["agent", "acp"],
+            protocol=PROTOCOL,
+            command=command,
+            capabilities=dict(CAPABILITIES),
             sources=list(sources),
         )
+        setup = Setup(
+            story(name), "/workspace", "/home/agent", 8080, "agent", "", source.name,
+            source.prepare.args, source.prepare.options,
+        )  # fmt: skip
+        driver = Unaware(setup) if name == "cursor-plan-refused" else make_driver(setup)
         path = into / f"{header.id}.jsonl"
         with CassetteWriter(path, header) as writer:
-            writer.frame(0, "out", "start", "data", {"command": ["agent", "acp"]})
-            for at, (way, message) in enumerate(opening() + lines, 1):
-                if way == "in":
-                    writer.frame(at, "in", "stdout", "data", message)
-                else:
-                    writer.frame(at, "out", "stdin", "data", message)
-            writer.frame(len(opening() + lines) + 1, "in", "exit", "data", {"code": 0})
+            writer.frame(0, "out", "start", "data", {"command": command})
+            for way, message in converse(driver, opening() + lines):
+                channel: Channel = "stdout" if way == "in" else "stdin"
+                writer.frame(writer.frames, way, channel, "data", message)
+            writer.frame(writer.frames, "in", "exit", "data", {"code": 0})
             writer.finish(complete=True, exit_code=0)
         paths.append(path)
     return paths
+
+
+def _sent(actions: Iterable[Action]) -> Iterator[tuple[Way, Message]]:
+    for action in actions:
+        match action:
+            case Send(data) | OnceSilent(data):
+                yield "out", data
+            case Failed(what):
+                raise RuntimeError(f"the client does not go on: {what}")
 
 
 if __name__ == "__main__":

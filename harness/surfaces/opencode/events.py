@@ -8,7 +8,7 @@ from msgspec import UNSET
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.surfaces.ledger import Ledger
-from harness.surfaces.opencode.names import Message, session_of, table, text
+from harness.surfaces.opencode.names import Message, changed_files, session_of, table, text
 from harness.surfaces.opencode.parts import Parts
 from harness.surfaces.opencode.requests import Requests
 from harness.surfaces.opencode.state import Session
@@ -102,6 +102,11 @@ class Events:
         self.ledger.emit(
             ev.ThreadMetadataUpdated, payload, thread=session.thread, refs=session.refs
         )
+        agent = text(info.get("agent"))
+        if agent and agent != session.agent:
+            session.agent = agent
+            config = pl.SessionConfiguredPayload({"currentModeId": agent})
+            self.ledger.emit(ev.SessionConfigured, config, **session.place)
 
     def _state(self, session: Session, state: Any, detail: Any = UNSET) -> None:
         payload = pl.ThreadStateChangedPayload(state, detail)
@@ -155,8 +160,18 @@ class Events:
         self.parts.roles[text(info.get("id"))] = role
         if role == "assistant":
             session.evidence = True
-        elif role != "user":
+        elif role == "user":
+            self._prompted(session, info)
+        else:
             self.ledger.warn("a message's role is not known", info, session.turn)
+
+    def _prompted(self, session: Session, info: Message) -> None:
+        """Tell what files the turn has changed: the prompt's own message has it."""
+        native = text(info.get("id"))
+        if session.turn is not None:
+            session.prompt = session.prompt or native
+        if files := changed_files(info):
+            self._files(session, files, own=session.prompt == native)
 
     def _removed(self, session: Session, properties: Message) -> None:
         self.ledger.warn("a message was removed", properties, session.turn)
@@ -174,9 +189,13 @@ class Events:
             self.ledger.warn("a plan has no such status of a step", odd, session.turn)
 
     def _diff(self, session: Session, properties: Message) -> None:
-        files = [table(file) for file in properties["diff"]]
+        self._files(session, [table(file) for file in properties["diff"]], own=True)
+
+    def _files(self, session: Session, files: list[Message], *, own: bool) -> None:
+        """Tell a turn's diff; one of no turn, or without patches, is told of the thread."""
         patches = [text(file.get("patch")) for file in files]
-        if session.turn is None or not all(patches):
+        # `session.diff` is empty while the turn has changed files: it takes nothing back.
+        if session.turn is None or not own or not files or not all(patches):
             payload = pl.ThreadMetadataUpdatedPayload(metadata={"diff": files})
             self.ledger.emit(
                 ev.ThreadMetadataUpdated, payload, thread=session.thread, refs=session.refs

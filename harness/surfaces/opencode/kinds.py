@@ -3,14 +3,15 @@
 from typing import Any
 
 from harness.cassette import Frame
-from harness.surfaces.opencode.names import route, table, text, unwrap
+from harness.surfaces.opencode.names import changed_files, grows, route, table, text, unwrap
 
 
 class Kinds:
     """See `harness.surfaces.base.Kinds`.
 
-    An event is named by its type, `message.part.updated` with the part's type and
-    `message.updated` with the role; an exchange by its route. `repeat event` is an event whose id
+    An event is named by its type, `message.part.updated` with the part's type, and `output` where
+    it tells what a running tool has put out so far, `message.updated` with the role, and `diff`
+    where it tells of changed files; an exchange by its route. `repeat event` is an event whose id
     was there before; `comment` and `incomplete` are what of the stream is no event.
     """
 
@@ -38,9 +39,13 @@ class Kinds:
             self._seen.add(native)
         properties = table(event.get("properties"))
         if kind == "message.part.updated":
-            return f"{kind} {text(table(properties.get('part')).get('type')) or 'unknown'}"
+            part = table(properties.get("part"))
+            output = " output" if grows(part) else ""
+            return f"{kind} {text(part.get('type')) or 'unknown'}{output}"
         if kind == "message.updated":
-            return f"{kind} {text(table(properties.get('info')).get('role')) or 'unknown'}"
+            info = table(properties.get("info"))
+            diff = " diff" if info.get("role") == "user" and changed_files(info) else ""
+            return f"{kind} {text(info.get('role')) or 'unknown'}{diff}"
         return kind
 
     def _exchange(self, frame: Frame) -> str:

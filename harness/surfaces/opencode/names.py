@@ -6,7 +6,9 @@ from harness.canonical.names import CanonicalItemType, CanonicalRequestType
 
 Message = dict[str, Any]
 
-_WITH_ID: Final = frozenset({"session", "permission", "permissions", "question", "message", "part"})
+_WITH_ID: Final = frozenset(
+    {"session", "permission", "permissions", "question", "message", "part", "pty"}
+)
 _FIXED: Final = frozenset({"status"})
 
 TOOLS: Final[dict[str, CanonicalItemType]] = {
@@ -63,6 +65,18 @@ def subject(path: Any) -> str:
     """Return the id of the session in a path, or an empty text."""
     parts = text(path).partition("?")[0].strip("/").split("/")
     return parts[1] if len(parts) > 1 and parts[0] == "session" else ""
+
+
+def changed_files(info: Message) -> list[Message]:
+    """Return what a user's message says of the files that its turn has changed so far."""
+    diffs = table(info.get("summary")).get("diffs")
+    return [table(diff) for diff in diffs] if isinstance(diffs, list) else []
+
+
+def grows(part: Message) -> bool:
+    """Whether a part is a tool that runs, and has put out something."""
+    state = table(part.get("state"))
+    return state.get("status") == "running" and bool(table(state.get("metadata")).get("output"))
 
 
 def session_of(kind: str, properties: Message) -> str:

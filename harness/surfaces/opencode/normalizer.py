@@ -1,9 +1,9 @@
-"""The reference normalizer of opencode: its events and answers, DECISIONS.md 5 and 51 to 54."""
+"""The reference normalizer of opencode: its events and answers, DECISIONS.md 5 and 51 to 55."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from harness.canonical import EventBase
 from harness.canonical import events as ev
@@ -16,6 +16,7 @@ from harness.surfaces.opencode.kinds import flawed
 from harness.surfaces.opencode.names import Message, route, subject, table, text, unwrap
 from harness.surfaces.opencode.state import Session
 
+_ENDINGS: Final = frozenset({"SIGTERM", "SIGINT"})
 _ODD: Final = (KeyError, TypeError, AttributeError, ValueError)
 _PROMPTS: Final = frozenset(
     f"POST /session/{{id}}/{name}" for name in ("prompt_async", "message", "command", "shell")
@@ -162,8 +163,12 @@ class Normalizer:
 
     def _exit(self, frame: Frame) -> None:
         self.ledger.cause(frame, "process.exit")
+        idle = all(session.turn is None for session in self.sessions.values())
         self._close_all()
         payload = exited(frame, "" if self.started else self._errors)
+        if idle and table(frame.data).get("signal") in _ENDINGS:
+            # A server has no other end than to be told so.
+            payload = structs.replace(payload, exitKind="graceful")
         self._begin()
         self.ledger.emit(ev.SessionExited, payload)
         self.started = False

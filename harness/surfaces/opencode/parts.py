@@ -68,11 +68,12 @@ class Parts:
             if kind is None:
                 continue
             data: Message = {"replay": True, **_content(told)}
-            status = _status(told)
-            payload = pl.ItemLifecyclePayload(kind, "inProgress", data=data)
+            status = _status(session, told)
+            title: Any = _title(told) or UNSET
+            payload = pl.ItemLifecyclePayload(kind, "inProgress", title, data=data)
             refs = structs.replace(session.refs, providerItemId=text(told.get("id")) or UNSET)
             item = self.ledger.start_item(None, "", payload, refs, session.thread)
-            self.ledger.complete(item, status, pl.ItemLifecyclePayload(kind, status, data=data))
+            self.ledger.complete(item, status, structs.replace(payload, status=status))
 
     def _type(self, told: Message, role: str) -> CanonicalItemType | None:
         kind = told.get("type")
@@ -92,7 +93,8 @@ class Parts:
         refs = structs.replace(session.refs, providerItemId=native)
         payload = pl.ItemLifecyclePayload(kind, "inProgress", data=data or UNSET)
         if kind not in {"user_message", "assistant_message", "reasoning"}:
-            payload = structs.replace(payload, title=text(data.get("tool")) or UNSET)
+            title = text(data.get("command")) or text(data.get("tool"))
+            payload = structs.replace(payload, title=title or UNSET)
         part = Part(self.ledger.start_item(turn, native, payload, refs))
         session.parts[native] = part
         return part
@@ -106,6 +108,7 @@ class Parts:
             self._update(part, {"text": part.said})
             return
         part.said += words
+        part.item.data = {"text": part.said}
         stream: Any = "reasoning_text" if part.item.type == "reasoning" else "assistant_text"
         turn = part.item.turn
         self.ledger.emit(
@@ -158,6 +161,7 @@ class Parts:
         elif not ended:
             part.replaced = whole
             self._update(part, {"text": whole, "replaces": True})
+            part.item.data = {"text": whole}
 
     def _update(self, part: Part, data: Message) -> None:
         self.ledger.update(
@@ -171,14 +175,13 @@ class Parts:
         new = part is None
         if part is None:
             part = self._start(session, native, kind, data)
+            session.calls[text(told.get("callID"))] = part
         if not part.item.open:
             self.ledger.warn("a tool that is over was told again", UNSET, session.turn)
             return
-        status = _status(told)
-        if status == "failed" and text(told.get("callID")) in session.declined:
-            status = "declined"
+        status = _status(session, told)
         state = table(told.get("state"))
-        title: Any = text(state.get("title")) or text(told.get("tool")) or UNSET
+        title: Any = _title(told) or UNSET
         detail: Any = text(state.get("error")) or UNSET
         payload = pl.ItemLifecyclePayload(part.item.type, status, title, detail, data)
         if status in {"completed", "failed", "declined"}:
@@ -230,18 +233,36 @@ def _content(told: Message) -> Message:
     state = table(told.get("state"))
     data: Message = {"tool": told.get("tool"), "callId": told.get("callID")}
     data |= {n: state[n] for n in ("input", "output", "error", "metadata") if n in state}
-    command = table(state.get("input")).get("command")
+    given, more = table(state.get("input")), table(state.get("metadata"))
+    command = given.get("command")
     if isinstance(command, str):
         data["command"] = command
-    code = table(state.get("metadata")).get("exit")
+        if "output" in more:
+            # While it runs its output is there alone.
+            data.setdefault("output", more["output"])
+    code = more.get("exit")
     if isinstance(code, int):
         data["exitCode"] = code
+    path = text(given.get("filePath"))
+    if path and "exists" in more:
+        data["changes"] = [{"path": path, "kind": "update" if more["exists"] else "add"}]
+    elif path and text(more.get("diff")):
+        data["changes"] = [{"path": path, "kind": "update", "diff": more["diff"]}]
     return data
 
 
-def _status(told: Message) -> Any:
+def _title(told: Message) -> str:
+    """What a tool does: as the agent has it, else its command or its name."""
+    state = table(told.get("state"))
+    command = text(table(state.get("input")).get("command"))
+    return text(state.get("title")) or command or text(told.get("tool"))
+
+
+def _status(session: Session, told: Message) -> Any:
     """The status of a part: of a tool its state, of any other part that it is whole."""
     if told.get("type") != "tool":
         return "completed"
     status = table(told.get("state")).get("status")
+    if status == "error" and text(told.get("callID")) in session.declined:
+        return "declined"
     return {"completed": "completed", "error": "failed"}.get(text(status), "inProgress")

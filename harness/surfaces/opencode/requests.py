@@ -27,7 +27,7 @@ class Requests:
         call = call or text(table(properties.get("source")).get("callID"))
         payload = pl.RequestOpenedPayload(
             REQUESTS.get(name, "unknown"),
-            text(properties.get("title")) or name or UNSET,
+            text(properties.get("title")) or _subject(properties) or name or UNSET,
             properties,
         )
         self._ask(session, native, payload, call)
@@ -36,7 +36,8 @@ class Requests:
         """Handle `question.asked` and `question.v2.asked`."""
         native, questions = properties["id"], properties["questions"]
         payload = pl.RequestOpenedPayload("tool_user_input", args=properties)
-        if self._ask(session, native, payload, ""):
+        call = text(table(properties.get("tool")).get("callID"))
+        if self._ask(session, native, payload, call):
             request = self._open[native][0]
             self._user_input(
                 session, request, ev.UserInputRequested, pl.UserInputRequestedPayload(questions)
@@ -64,7 +65,9 @@ class Requests:
         if known is None or not known[0].open:
             self.ledger.warn("an answer to what is not open", properties, session.turn)
             return
-        request = known[0]
+        request, call = known
+        if call and "answers" not in properties:
+            session.declined.add(call)
         answers = properties.get("answers")
         payload = pl.UserInputResolvedPayload(answers if "answers" in properties else [])
         self._user_input(session, request, ev.UserInputResolved, payload)
@@ -86,9 +89,20 @@ class Requests:
         session.evidence = True
         turn = session.begin(synthesized=True)
         refs = structs.replace(session.refs, providerRequestId=native)
-        self._open[native] = (self.ledger.open_request(turn, native, payload, refs), call)
+        part = session.calls.get(call)
+        request = self.ledger.open_request(
+            turn, native, payload, refs, part.item if part is not None else None
+        )
+        self._open[native] = (request, call)
         return True
 
     def _user_input(self, session: Session, request: Request, kind: Any, payload: Any) -> None:
         place = session.place | {"refs": request.refs}
         self.ledger.emit(kind, payload, request=request.id, **place)
+
+
+def _subject(properties: Message) -> str:
+    """What is asked about: the command, or the patterns (files, mostly)."""
+    command = text(table(properties.get("metadata")).get("command"))
+    patterns = properties.get("patterns")
+    return command or ", ".join(map(text, patterns if isinstance(patterns, list) else []))

@@ -33,6 +33,8 @@ class Session:
         self.announced = False
         self.turn: Turn | None = None
         self.parts: dict[str, Part] = {}
+        self.calls: dict[str, Part] = {}
+        self.prompt = self.agent = ""
         self.declined: set[str] = set()
         self.asked_abort = False
         self.after_abort = False
@@ -66,7 +68,7 @@ class Session:
                 self.native, self.thread, self.refs, synthesized=synthesized
             )
             self.asked_abort = self.evidence = False
-            self.error = ""
+            self.error = self.prompt = ""
         return self.turn
 
     def end(self, *, missing: bool = False) -> None:

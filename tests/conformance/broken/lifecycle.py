@@ -37,6 +37,38 @@ class CompletesTwice(Normalizer):
         super().on_ran(data)
 
 
+class CompletesElsewhere(Normalizer):
+    """Forgets the thread of a command when it completes it."""
+
+    def on_ran(self, data: dict[str, Any]) -> None:
+        item = self.items[data["itemId"]]
+        item.open = False
+        assert self.turn is not None
+        self.turn.items.pop(item.native, None)
+        self.ledger.emit(
+            ev.ItemCompleted,
+            pl.ItemLifecyclePayload(item.type, "completed"),
+            turn=self.turn.id,
+            item=item.id,
+        )
+
+
+class CompletesInNoTurn(Normalizer):
+    """Forgets the turn of a command when it completes it."""
+
+    def on_ran(self, data: dict[str, Any]) -> None:
+        item = self.items[data["itemId"]]
+        item.open = False
+        assert self.turn is not None
+        self.turn.items.pop(item.native, None)
+        self.ledger.emit(
+            ev.ItemCompleted,
+            pl.ItemLifecyclePayload(item.type, "completed"),
+            thread=self.turn.thread,
+            item=item.id,
+        )
+
+
 class UpdatesAClosedItem(Normalizer):
     """Updates a command after its end."""
 
@@ -155,6 +187,8 @@ BROKEN = {
         "leaves-items-open": LeavesItemsOpen,
         "starts-twice": StartsTwice,
         "completes-twice": CompletesTwice,
+        "completes-elsewhere": CompletesElsewhere,
+        "completes-in-no-turn": CompletesInNoTurn,
         "updates-a-closed-item": UpdatesAClosedItem,
     },
     "deltas": {

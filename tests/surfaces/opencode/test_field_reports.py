@@ -4,7 +4,7 @@ import base64
 from typing import Any
 
 from harness.canonical import events as ev
-from harness.surfaces.opencode.sse import Block, SseParser
+from harness.recording.sse import Block, SseParser
 from tests.surfaces.codex.wire import REPORTS
 from tests.surfaces.opencode.wire import event, normalize, report, request, response
 

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.recording.sse import Block, SseParser
 from harness.surfaces import surface
-from harness.surfaces.opencode.sse import Block, SseParser
 from tests.surfaces.acp.wire import violations
 from tests.surfaces.codex.wire import frames
 

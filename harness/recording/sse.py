@@ -1,4 +1,4 @@
-"""Server-sent events as the standard reads them, from bytes split anywhere."""
+"""Server-sent events as the standard reads them, from bytes split anywhere; sans-io."""
 
 from typing import Final
 
