@@ -34,6 +34,7 @@ _SCRIPTS: Final = (
     "cells.js",
     "rows.js",
     "cassette.js",
+    "scenario.js",
     "search.js",
     "main.js",
 )

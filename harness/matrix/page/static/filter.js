@@ -28,7 +28,7 @@
     }
     byId("view-cassettes").querySelector(".none").hidden = left > 0 || !rows.length;
     byId("count").textContent = `${left} of ${rows.length} cassettes`;
-    for (const dot of all(".dot")) dot.classList.toggle("faded", !passes(dot.dataset));
+    for (const dot of all("a.dot")) dot.classList.toggle("faded", !passes(dot.dataset));
     for (const block of all("#view-native .block")) {
       block.hidden = !passes(block.dataset);
       for (const row of all("tbody tr", block)) row.hidden = !passes(row.dataset);

@@ -1,11 +1,12 @@
 // Addresses, the theme, and the start. An address names a view, a cell, a cassette and a frame.
 (() => {
   "use strict";
-  const { all, byId, cassette, cells, filter, hash, pairs, search, store } = harnessPage;
+  const { all, byId, cassette, cells, filter, hash, pairs, scenario, search, store } = harnessPage;
 
   const TITLE = document.title;
   const THEMES = ["system", "light", "dark"];
   const ICONS = { system: "◐", light: "☀", dark: "☾" };
+  const FRESH = ["cassette", "scenario", "search"]; // views of many things: they begin at the top
   const places = new Map(); // where each view was scrolled to
   let view = "tables";
   let theme = "system";
@@ -17,9 +18,9 @@
       places.set(view, scrollY);
       for (const section of all("[data-view]")) section.hidden = section.dataset.view !== name;
       view = name;
-      scrollTo(0, name === "cassette" ? 0 : places.get(name) || 0);
+      scrollTo(0, FRESH.includes(name) ? 0 : places.get(name) || 0);
     }
-    const tab = name === "cassette" ? "cassettes" : name;
+    const tab = { cassette: "cassettes", scenario: "scenarios" }[name] || name;
     for (const link of all("[data-nav]")) {
       if (link.dataset.nav === tab) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
@@ -40,6 +41,10 @@
     } else if (at.cell) {
       show("tables");
       await cells.open(at.cell, moved);
+    } else if (at.scenario) {
+      cells.hide();
+      show("scenario");
+      await scenario.open(at.scenario);
     } else if (at.search !== undefined) {
       cells.hide();
       show("search");
@@ -55,7 +60,7 @@
   // The filters are in the address of a view, so that it can be passed on.
   function remember() {
     const at = pairs(location.hash);
-    if (at.cassette || at.cell || at.search !== undefined) return;
+    if (at.cassette || at.cell || at.scenario || at.search !== undefined) return;
     history.replaceState(null, "", hash({ view: at.view || view, ...filter.chosen }));
   }
 
@@ -99,6 +104,7 @@
       if (typing(event.target) && event.target.value && event.target.type === "search") return;
       if (cells.isOpen()) cells.close();
       else if (view === "cassette") cassette.leave();
+      else if (view === "scenario") location.hash = "#view=scenarios";
       else if (view === "search") location.hash = before || "#view=tables";
     }
   }
@@ -137,6 +143,7 @@
     paint();
     filter.start();
     cells.start();
+    scenario.start();
     startSearch();
     filter.onchange(remember);
     byId("theme").addEventListener("click", nextTheme);
