@@ -17,8 +17,11 @@ VIEWS = (
     ("#view=native&surface=codex-exec", "#view-native h1"),
     ("#view=canonical", "#view-canonical h1"),
     ("#cassette=codex-app-server/codex-0.163.0/command-approved&frame=18", "pre.json"),
+    ("#scenario=command-approved", ".sides .step"),
     ("#search=touch", "#view-search h3"),
 )
+# Colours do not depend on the width.
+SCREENS = {"light": (1440, False), "dark": (1440, True), "phone": (390, False)}
 
 
 @pytest.fixture(scope="session")
@@ -34,12 +37,10 @@ def violations(tab: Any, axe: str) -> list[str]:
     return [f"{v['id']}: {n['html'][:120]}" for v in found for n in v["nodes"]]
 
 
-@pytest.mark.parametrize("width", [1440, 390])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize(("address", "there"), VIEWS, ids=[v[0] or "#" for v in VIEWS])
-def test_no_violation(
-    visit: Visit, axe: str, address: str, there: str, width: int, *, dark: bool
-) -> None:
+def test_no_violation(visit: Visit, axe: str, address: str, there: str, screen: str) -> None:
+    width, dark = SCREENS[screen]
     tab = visit(address, width=width, dark=dark)
     tab.locator(there).first.wait_for()
     assert violations(tab, axe) == []

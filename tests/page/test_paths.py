@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from harness.project import find_project
 from tests.page.conftest import Visit
 
 pytestmark = pytest.mark.browser
@@ -140,6 +141,7 @@ def test_search_finds_cells_cassettes_kinds_and_frames(visit: Visit) -> None:
         ("#view=native&surface=codex-exec", "#view-native .block:visible h2", "codex-exec"),
         ("#view=scenarios", "#view-scenarios h1", "Scenarios"),
         ("#view=canonical", "#view-canonical h1", "Canonical"),
+        ("#scenario=no-such", "#view-scenario .notice", "There is no scenario no-such"),
         ("#cassette=no/such/one", "#view-cassette .notice", "There is no cassette no/such/one"),
         ("#cell=no/such", "#panel .notice", "There is no cell no/such"),
         ("#view=nonsense&x=%zz", "#view-tables h2 >> nth=0", "Event kinds"),
@@ -148,6 +150,52 @@ def test_search_finds_cells_cassettes_kinds_and_frames(visit: Visit) -> None:
 def test_an_address_works_on_load(visit: Visit, address: str, selector: str, text: str) -> None:
     tab = visit(address)
     tab.locator(selector, has_text=text).wait_for()
+
+
+def test_a_scenario_side_by_side(visit: Visit) -> None:
+    tab = visit("#view=scenarios")
+    tab.locator("#view-scenarios th a", has_text="command-approved").click()
+    table = tab.locator(".sides")
+    table.wait_for()
+    assert tab.evaluate("location.hash") == "#scenario=command-approved"
+    agents = len(
+        list(Path(find_project(Path(__file__)).cassettes).glob("*/*/command-approved.jsonl"))
+    )
+    assert table.locator("thead .tall").count() == agents
+    row = table.locator("tbody tr", has_text="request.opened command_execution_approval")
+    assert row.locator("td").count() == row.count() * agents
+    # Each column's steps stand in the order of its recording.
+    for column in range(agents):
+        links = table.locator(f"tbody td:nth-child({column + 2}) a").all()
+        events = [int((a.get_attribute("href") or "").split("event=")[1]) for a in links]
+        assert events == sorted(events)
+        assert len(events) > 5
+    codex = tab.locator(".differs", has_text="codex-0.163.0")
+    assert "alone has config.warning" in codex.inner_text()
+    tab.check(".only input")
+    assert table.locator("tbody tr:visible").count() < table.locator("tbody tr").count()
+    assert table.locator("tbody tr.agreed:visible").count() == 0
+    tab.select_option("[data-filter=surface]", "acp")
+    tab.locator(".sides thead .tall").nth(4).wait_for(state="detached")
+    link = tab.locator(".sides .step").last
+    address = link.get_attribute("href")
+    link.click()
+    tab.locator(".event[aria-current]").wait_for()
+    assert tab.evaluate("location.hash") == address
+
+
+def test_the_script_has_one_name(visit: Visit) -> None:
+    tab = visit()
+    # Names that a browser has of itself are those of a page without a script.
+    assert tab.evaluate("typeof harnessPage") == "object"
+    names = """() => {
+        const frame = document.body.appendChild(document.createElement("iframe"));
+        const own = new Set(Object.getOwnPropertyNames(frame.contentWindow));
+        frame.remove();
+        return Object.getOwnPropertyNames(window).filter((n) => !own.has(n));
+    }"""
+    # An inner frame's window has its index; nothing else is new.
+    assert [n for n in tab.evaluate(names) if not n.isdigit()] == []
 
 
 def test_a_cassette_is_searched_and_narrowed(visit: Visit) -> None:
@@ -174,6 +222,7 @@ def test_no_view_is_wider_than_a_phone(visit: Visit) -> None:
     tab.select_option("[data-filter=provider]", "claude")
     assert tab.locator("#filters-toggle").inner_text() == "Filter (1)"
     tab.locator("#view-cassettes tr:visible a").first.click()
+    tab.locator(".row .event").first.wait_for()
     # One column: an event stands below its frame, not beside it.
     frame, event = tab.locator(".row:has(.event)").first.locator(".frame, .event").all()[:2]
     assert event.bounding_box()["y"] >= frame.bounding_box()["y"] + frame.bounding_box()["height"]

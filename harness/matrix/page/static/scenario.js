@@ -149,9 +149,12 @@
       el("h1", { tabindex: "-1" }, name),
       el("p", { class: "lead" }, `${count(own.length, "recording")}, aligned by type, kind and state. A mark leads to the frame; a number is how often the same came in a row.`),
       el("label", { class: "only" }, el("input", { type: "checkbox", onchange: (e) => table.classList.toggle("differing", e.target.checked) }), "only rows in which they differ"),
-      el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Table" }, table),
-      el("h2", {}, "Differences"),
-      el("div", { class: "differences" }, named(differences(rows, own))),
+      el(
+        "div",
+        { class: "beside" },
+        el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Table" }, table),
+        el("section", { tabindex: "0", "aria-label": "Differences" }, el("h2", {}, "Differences"), el("div", { class: "differences" }, named(differences(rows, own)))),
+      ),
     );
   }
 
