@@ -115,7 +115,7 @@ def test_search_finds_cells_cassettes_kinds_and_frames(visit: Visit) -> None:
     tab.get_by_role("heading", name="Frames and events").wait_for()
     tab.locator("#view-search output", has_text="frames").wait_for()
     assert "#search=requestApproval" in tab.url
-    hits = tab.locator("#view-search a[href*='command-approved&frame=']")
+    hits = tab.locator("#view-search section:last-child a[href*='command-approved&frame=']")
     assert hits.count() > 0
     address = hits.first.get_attribute("href")
     hits.first.click()
