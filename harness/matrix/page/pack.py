@@ -34,11 +34,9 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Tape(Struct, frozen=True):
-    """One cassette, ready for the page: its numbers, and its lines."""
+    """One cassette, ready for the page. `events` is how many it caused."""
 
     id: str
-    provider: str
-    recorded: str
     events: int
     lines: bytes
 
@@ -77,7 +75,7 @@ def tape(path: Path) -> Tape:
             "footer": cassette.footer,
         }
     lines = b"\n".join([b"C" + _json(head), *body])
-    return Tape(header.id, header.provider, header.recorded, renamer.count, lines)
+    return Tape(header.id, renamer.count, lines)
 
 
 def bundles(tapes: Iterable[Tape]) -> Iterator[Bundle]:

@@ -1,66 +1,46 @@
-"""What the page's templates are given: the matrix, and where each cassette is packed."""
+"""What the page is given: the template's variables, and what its script unpacks."""
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final
 
-from msgspec import Struct
+import msgspec
 
-from harness.matrix.build import PROVIDERS, CassetteEntry, Matrix
-from harness.matrix.cells import ICONS, Cell
-from harness.matrix.page.pack import Bundle, Tape
-from harness.matrix.render import TITLES
-from harness.matrix.rows import ROWS
+from harness.matrix.model import (
+    ICONS,
+    MEANINGS,
+    PROVIDERS,
+    CassetteEntry,
+    Cell,
+    Matrix,
+    NativeKind,
+    Table,
+)
+from harness.matrix.page.pack import Bundle
 
-MEANINGS = {
-    "direct": "every base surface of the provider shows it by a native frame",
-    "partial": "shown, but not on every base surface, or only by synthesis",
-    "optional": "shown only by experimental surfaces or kinds",
-    "not core": "a scenario that would show it ran, nothing did, and no native kind is for it",
-    "not seen": "a scenario that would show it ran and nothing did, though there is a kind for it",
-    "not tried": "no cassette could have shown it",
+TITLES: Final = {
+    "acp": "ACP",
+    "cursor": "Cursor",
+    "opencode": "Opencode",
+    "codex": "Codex",
+    "claude": "Claude",
 }
-"""The legend, in the order of ICONS."""
 
 
-class TableRow(Struct, frozen=True):
-    """A row of a table: `cells` by provider."""
-
-    id: str
-    note: str
-    cells: dict[str, Cell]
-
-
-class Table(Struct, frozen=True):
-    """A table of the matrix: `note` is the heading of the column beside the cells."""
-
-    id: str
-    title: str
-    head: str
-    note: str
-    rows: list[TableRow]
-
-
-def tables(matrix: Matrix) -> list[Table]:
-    """Return the tables that the page shows, in their order."""
-    rows = [TableRow(row.id, row.value, matrix.rows[row.id]) for row in ROWS]
-    return [Table("kinds", "Event kinds", "chat_event kind", "Interface value", rows)]
-
-
-def context(matrix: Matrix, tapes: Mapping[str, Tape]) -> dict[str, Any]:
+def context(matrix: Matrix) -> dict[str, Any]:
     """Return the template's variables. Nothing in them is markup."""
     entries = matrix.cassettes
     return {
-        "tables": tables(matrix),
+        "tables": matrix.tables,
+        "claims": [_claims(table) for table in matrix.tables],
         "providers": [(p, TITLES[p]) for p in PROVIDERS],
-        "provider_of": {i: t.provider for i, t in tapes.items()},
+        "titles": TITLES,
         "icons": ICONS,
         "meanings": MEANINGS,
         "cassettes": entries,
-        "events_of": {i: t.events for i, t in tapes.items()},
         "unusable": matrix.unusable,
-        "native": matrix.native,
-        "surface_provider": {e.surface: tapes[e.id].provider for e in entries},
+        "native": {surface: (_senders(kinds), kinds) for surface, kinds in matrix.native.items()},
+        "surface_provider": {e.surface: e.provider for e in entries},
         "canonical": matrix.canonical,
         "scenarios": _scenarios(entries),
         "agents": sorted({(e.surface, e.agent) for e in entries}),
@@ -73,40 +53,63 @@ def context(matrix: Matrix, tapes: Mapping[str, Tape]) -> dict[str, Any]:
     }
 
 
-def index(matrix: Matrix, tapes: Mapping[str, Tape], packed: Iterable[Bundle]) -> bytes:
+def index(matrix: Matrix, packed: Iterable[Bundle]) -> bytes:
     """Return the JSON that the page's script starts from: cassettes, and the cells' evidence.
 
-    A cassette is `[id, surface, agent, scenario, provider, provenance, outcome, frames, events,
-    bundle]`, a piece of evidence `[cassette's index, frame, count, native, kinds]`.
+    Each cassette has its bundle's number beside what matrix.json has of it; each cell is by
+    `ROW/PROVIDER`, with its titles, and names cassettes by their place in the list.
     """
     bundle_of = {i: n for n, bundle in enumerate(packed) for i in bundle.ids}
     number = {e.id: n for n, e in enumerate(matrix.cassettes)}
     cells = {
         f"{row.id}/{provider}": {
-            "table": table.title,
             "row": row.id,
             "provider": TITLES[provider],
-            "value": cell.value,
             "icon": ICONS[cell.value],
-            "reason": cell.reason,
-            "constructed": cell.constructed_only,
-            "evidence": [
-                [number[s.cassette], s.frame, s.count, s.native, s.kinds] for s in cell.evidence
-            ],
+            **_cell(cell, number),
         }
-        for table in tables(matrix)
+        for table in matrix.tables
         for row in table.rows
         for provider, cell in row.cells.items()
     }
-    cassettes = [
-        [
-            *(e.id, e.surface, e.agent, e.scenario, tapes[e.id].provider),
-            *(e.provenance, e.outcome, e.frames, tapes[e.id].events, bundle_of[e.id]),
-        ]
-        for e in matrix.cassettes
+    cassettes = [{**msgspec.to_builtins(e), "bundle": bundle_of[e.id]} for e in matrix.cassettes]
+    return _json({"cassettes": cassettes, "cells": cells, "icons": ICONS})
+
+
+def sides(matrix: Matrix) -> bytes:
+    """Return the scenarios side by side as JSON: by id, as matrix.json has them."""
+    return _json({view.id: msgspec.to_builtins(view) for view in matrix.scenarios})
+
+
+def _cell(cell: Cell, number: dict[str, int]) -> dict[str, Any]:
+    value: dict[str, Any] = msgspec.to_builtins(cell)
+    for piece in value["evidence"]:
+        piece["cassette"] = number[piece["cassette"]]
+    for state in value["states"]:
+        state["silent"] = [number[c] for c in state["silent"]]
+    if value["claim"]:
+        value["claim"]["icon"] = ICONS[value["claim"]["value"]]
+        value["claim"]["against"] = [number[c] for c in value["claim"]["against"]]
+    return value
+
+
+def _claims(table: Table) -> dict[str, Any]:
+    """Count how the seed's claims stand, and list those that the cassettes contradict."""
+    found = [
+        (row, provider, cell)
+        for row in table.rows
+        for provider, cell in row.cells.items()
+        if cell.claim is not None
     ]
-    value = {"cassettes": cassettes, "cells": cells}
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    standing = [cell.claim.agreement for _, _, cell in found if cell.claim]
+    return {
+        "counts": {name: standing.count(name) for name in ("agrees", "disagrees", "open")},
+        "against": [c for c in found if c[2].claim and c[2].claim.agreement == "disagrees"],
+    }
+
+
+def _senders(kinds: Iterable[NativeKind]) -> list[str]:
+    return sorted({agent for kind in kinds for agent in kind.agents})
 
 
 def _scenarios(entries: Iterable[CassetteEntry]) -> dict[str, dict[tuple[str, str], CassetteEntry]]:
@@ -118,3 +121,7 @@ def _scenarios(entries: Iterable[CassetteEntry]) -> dict[str, dict[tuple[str, st
 
 def _choices(values: Iterable[str]) -> list[tuple[str, str]]:
     return [(v, v) for v in sorted(set(values))]
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

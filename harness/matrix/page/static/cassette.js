@@ -51,9 +51,9 @@
     return el("label", { class: "also" }, el("span", {}, "same scenario"), select);
   }
 
-  function head(entry, cassettes) {
+  function head(entry, { cassettes, cells: known }) {
     const up = origin
-      ? el("a", { href: hash({ cell: origin }) }, `Evidence of ${origin.replace("/", " × ")}`)
+      ? el("a", { href: hash({ cell: origin }) }, `Evidence of ${known.has(origin) ? `${known.get(origin).row} × ${known.get(origin).provider}` : origin}`)
       : el("a", { href: "#view=cassettes" }, "Cassettes");
     return el(
       "div",
@@ -201,7 +201,7 @@
     const view = byId("view-cassette");
     origin = cell || "";
     if (!tape || tape.id !== cassette || !view.firstChild) {
-      const { byId: known, cassettes } = await store.index();
+      const index = await store.index();
       tape = await store.tape(cassette);
       if (!tape) {
         view.replaceChildren(el("p", { class: "notice" }, `There is no cassette ${plain(cassette)}. `, el("a", { href: "#view=cassettes" }, "All cassettes")));
@@ -211,7 +211,7 @@
       lit = null;
       list = null;
       view.replaceChildren(
-        head(known.get(cassette), cassettes),
+        head(index.byId.get(cassette), index),
         el("div", { class: "heads", "aria-hidden": "true" }, el("span", {}, "Native frames"), el("span", {}, "Canonical events")),
       );
       view.append(refill());

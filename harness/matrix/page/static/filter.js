@@ -39,9 +39,9 @@
   function cells() {
     if (!counted) return;
     for (const link of all("[data-cell]")) {
-      const cell = counted.cells[link.dataset.cell];
+      const cell = counted.cells.get(link.dataset.cell);
       if (!cell || !cell.evidence.length) continue;
-      const left = cell.evidence.filter(([at]) => passes(counted.cassettes[at])).length;
+      const left = cell.evidence.filter((e) => passes(counted.cassettes[e.cassette])).length;
       const mark = link.querySelector(".n");
       mark.textContent = left;
       mark.setAttribute("aria-label", `${left} cassettes`);

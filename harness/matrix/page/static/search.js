@@ -28,7 +28,7 @@
 
   function named(words, { cells, cassettes }) {
     const has = (...texts) => texts.some((text) => text.toLowerCase().includes(words));
-    const inCells = Object.entries(cells)
+    const inCells = [...cells]
       .filter(([, c]) => has(`${c.row} ${c.provider}`, c.value, c.reason))
       .map(([id, c]) => el("li", {}, el("a", { href: hash({ cell: id }) }, `${c.row} × ${c.provider}`), el("span", { class: "dim" }, `${c.icon} ${c.value}: ${c.reason}`)));
     const inCassettes = cassettes
@@ -39,7 +39,7 @@
       .map((row) => {
         const first = row.querySelector("a[href]");
         const surface = row.closest(".block").dataset.surface;
-        return el("li", {}, el("code", {}, row.querySelector("th").textContent.trim()), el("span", { class: "dim" }, surface), first ? el("a", { href: first.getAttribute("href") }, first.textContent) : el("span", { class: "dim" }, "not seen"));
+        return el("li", {}, el("code", {}, row.querySelector("th").textContent.trim()), el("span", { class: "dim" }, surface), first ? el("a", { href: first.getAttribute("href") }, first.title) : el("span", { class: "dim" }, "not seen"));
       });
     return [section("Cells", inCells), section("Cassettes", inCassettes), section("Native kinds", inKinds)];
   }

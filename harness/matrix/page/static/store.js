@@ -2,7 +2,6 @@
 (() => {
   "use strict";
 
-  const FIELDS = ["id", "surface", "agent", "scenario", "provider", "provenance", "outcome", "frames", "events", "bundle"];
   const texts = new Map();
   const bundles = new Map();
   let known = null;
@@ -20,13 +19,11 @@
     return texts.get(name);
   }
 
-  /** Return `{cassettes, cells, byId}`; a cassette has the fields above. */
+  /** Return `{cassettes, cells, icons, byId}`: view.py says what is in them. */
   async function index() {
     if (!known) {
       const value = JSON.parse(await text("index"));
-      value.cassettes = value.cassettes.map((row) =>
-        Object.fromEntries(FIELDS.map((name, at) => [name, row[at]])),
-      );
+      value.cells = new Map(Object.entries(value.cells));
       value.byId = new Map(value.cassettes.map((c) => [c.id, c]));
       known = value;
     }
@@ -72,5 +69,10 @@
     return entry ? (await bundle(entry.bundle)).get(id) || null : null;
   }
 
-  harnessPage.store = { bundle, index, tape };
+  /** Return the scenarios side by side, by id. */
+  async function sides() {
+    return new Map(Object.entries(JSON.parse(await text("sides"))));
+  }
+
+  harnessPage.store = { bundle, index, sides, tape };
 })();
