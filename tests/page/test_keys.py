@@ -73,8 +73,26 @@ def test_one_stop_for_a_table_and_one_for_a_list(visit: Visit) -> None:
     tab = visit("#cassette=codex-exec/codex-0.163.0/text")
     tab.locator(".row").first.wait_for()
     assert tab.locator(".rows .line[tabindex='0']").count() == 1
-    tables = tab.locator("table.matrix").count()
-    assert tab.locator("[data-cell][tabindex='0']").count() == tables
+    for table in tab.locator("table[role=grid]").all():
+        stops = table.locator("tbody a[tabindex='0']").count()
+        assert stops == min(1, table.locator("tbody a").count())
+
+
+def test_arrows_go_over_gaps_and_what_filters_hide(visit: Visit) -> None:
+    tab = visit("#view=scenarios")
+    tab_to(tab, "#view-scenarios tbody a")
+    assert focused(tab, "textContent") == "cancel-before-first-token"
+    press(tab, "ArrowRight")
+    assert "dot" in focused(tab, "className")
+    column = focused(tab, "closest('td').cellIndex")
+    press(tab, "ArrowDown")
+    assert focused(tab, "closest('td').cellIndex") == column
+    assert focused(tab, "closest('tr').querySelector('th').textContent") == "command"
+    tab.goto(tab.url.split("#")[0] + "#view=cassettes&surface=claude-sdk")
+    tab_to(tab, "#view-cassettes tbody a")
+    assert "claude-sdk" in focused(tab, "getAttribute('href')")
+    press(tab, "ArrowUp")
+    assert "claude-sdk" in focused(tab, "getAttribute('href')")
 
 
 def test_the_focus_is_seen(visit: Visit) -> None:

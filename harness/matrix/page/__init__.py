@@ -32,6 +32,7 @@ _SCRIPTS: Final = (
     "json.js",
     "store.js",
     "filter.js",
+    "grid.js",
     "panel.js",
     "cells.js",
     "rows.js",

@@ -1,52 +1,9 @@
-// The tables: moving about by keys, and the panel with a cell's evidence.
+// A cell's panel: opened beside the tables, closed again, kept up with the filters.
 (() => {
   "use strict";
   const { all, byId, el, filter, hash, panel, plain, store } = harnessPage;
 
-  const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-  const END = { Home: -Infinity, End: Infinity };
   let shown = "";
-
-  function grid(table) {
-    return all("tbody tr", table)
-      .map((row) => all("[data-cell]", row).filter((link) => !link.closest("td").hidden))
-      .filter((row) => row.length);
-  }
-
-  function clamp(value, length) {
-    return Math.max(0, Math.min(length - 1, value));
-  }
-
-  function rove(table) {
-    const links = all("[data-cell]", table);
-    const enter = (link) => links.forEach((other) => (other.tabIndex = other === link ? 0 : -1));
-    enter(links[0]);
-    table.addEventListener("focusin", (event) => {
-      const link = event.target.closest("[data-cell]");
-      if (link) enter(link);
-    });
-    table.addEventListener("keydown", (event) => {
-      const link = event.target.closest("[data-cell]");
-      if (!link || event.altKey || event.ctrlKey || event.metaKey) return;
-      const rows = grid(table);
-      const y = rows.findIndex((row) => row.includes(link));
-      const x = rows[y].indexOf(link);
-      let to = null;
-      if (MOVES[event.key]) {
-        const [dy, dx] = MOVES[event.key];
-        const row = rows[clamp(y + dy, rows.length)];
-        to = row[clamp(x + dx, row.length)];
-      } else if (event.key in END) {
-        to = rows[y][clamp(END[event.key], rows[y].length)];
-      } else if (event.key === " ") {
-        event.preventDefault();
-        link.click();
-      }
-      if (!to) return;
-      event.preventDefault();
-      to.focus();
-    });
-  }
 
   /** Put a cell's panel together: panel.js has the parts. */
   function content(id, cell, cassettes) {
@@ -93,7 +50,6 @@
   }
 
   function start() {
-    all("table.matrix").forEach(rove);
     filter.onchange(() => {
       if (shown) open(shown, false);
     });

@@ -1,7 +1,7 @@
 // Addresses, the theme, and the start. An address names a view, a cell, a cassette and a frame.
 (() => {
   "use strict";
-  const { all, byId, cassette, cells, filter, hash, pairs, scenario, search, store } = harnessPage;
+  const { all, byId, cassette, cells, filter, grid, hash, pairs, scenario, search, store } = harnessPage;
 
   const TITLE = document.title;
   const THEMES = ["system", "light", "dark"];
@@ -26,6 +26,7 @@
       else link.removeAttribute("aria-current");
     }
     document.title = TITLE;
+    grid.settle();
   }
 
   async function route() {
@@ -142,6 +143,8 @@
     theme = stored();
     paint();
     filter.start();
+    all('table[role="grid"]').forEach(grid.rove);
+    filter.onchange(grid.settle);
     cells.start();
     scenario.start();
     startSearch();

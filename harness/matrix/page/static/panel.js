@@ -84,8 +84,8 @@
       by.get(key).push(piece(id, one, cassette));
     }
     const few = found.length <= 24;
-    return [...by].map(([name, items]) =>
-      el("details", { open: few || by.size === 1 }, el("summary", {}, name, el("small", {}, items.length)), el("ul", {}, items)),
+    return [...by].map(([name, items], at) =>
+      el("details", { open: few || at === 0 }, el("summary", {}, name, el("small", {}, items.length)), el("ul", {}, items)),
     );
   }
 

@@ -1,7 +1,7 @@
 // One scenario, side by side: what each agent's recording came to, step by step, aligned.
 (() => {
   "use strict";
-  const { badge, byId, count, el, filter, hash, plain, store } = harnessPage;
+  const { badge, byId, count, el, filter, grid, hash, plain, store } = harnessPage;
 
   let shown = "";
 
@@ -89,7 +89,7 @@
     });
     return el(
       "table",
-      { class: "list grid sides", "aria-label": `${plain(view.id)}, side by side` },
+      { class: "list grid sides", role: "grid", "aria-label": `${plain(view.id)}, side by side` },
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Event"), own.map(({ column }) => title(column)))),
       el("tbody", {}, body),
     );
@@ -127,7 +127,9 @@
       return;
     }
     const tapes = await Promise.all(own.map(({ column }) => store.tape(column.cassette)));
-    if (shown === name) node.replaceChildren(...content(view, own, tapes));
+    if (shown !== name) return;
+    node.replaceChildren(...content(view, own, tapes));
+    grid.rove(node.querySelector("table"));
   }
 
   function start() {
