@@ -158,6 +158,9 @@ def _parser() -> argparse.ArgumentParser:
     matrix.add_argument(
         "--check", action="store_true", help="fail when matrix/ is stale, write nothing"
     )
+    matrix.add_argument(
+        "--schema", action="store_true", help="print the JSON Schema of matrix/matrix.json alone"
+    )
 
     vocabulary = command(
         "vocabulary", _vocabulary, "compare the pinned native kinds with the installed agents'"
@@ -340,6 +343,11 @@ def _play(arguments: argparse.Namespace) -> int:
 
 
 def _matrix(arguments: argparse.Namespace) -> int:
+    if arguments.schema:
+        from harness.matrix.model import matrix_schema
+
+        out.say_json(matrix_schema())
+        return out.OK
     from harness.matrix.command import matrix_command
 
     return matrix_command(_project(arguments), check=arguments.check, json=arguments.json)

@@ -25,6 +25,7 @@ def exit_code(error: Exception) -> int | None:
         "CassetteError": UNUSABLE,
         "ExpectedError": UNUSABLE,
         "MatrixError": UNUSABLE,
+        "SeedError": UNUSABLE,
         "SubjectError": NOT_STARTED,
         "AgentError": NOT_STARTED,
     }

@@ -1,8 +1,8 @@
-"""The whole matrix as one data file, from the cassettes alone. Nothing here is written by hand."""
+"""The whole matrix as one value, from the cassettes alone. Nothing here is written by hand."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -10,95 +10,121 @@ from msgspec import Struct
 from harness.canonical.events import EVENT_CLASSES
 from harness.canonical.names import ITEM_TYPES, REQUEST_TYPES
 from harness.cassette import CassetteError
-from harness.matrix.cells import Cell, cell
+from harness.matrix.cells import cell
 from harness.matrix.coverage import Coverage, scan
-from harness.matrix.rows import ROWS
+from harness.matrix.model import (
+    PROVIDERS,
+    CassetteEntry,
+    KindSeen,
+    Matrix,
+    NativeKind,
+    ScenarioColumn,
+    ScenarioView,
+    Seen,
+    Table,
+    TableRow,
+    Unusable,
+)
+from harness.matrix.rows import ADDITIONS, ROWS, Row
+from harness.matrix.seed import with_claim
+from harness.matrix.skeleton import align, differences
 from harness.project import Project
-from harness.scenarios import scenarios
-from harness.surfaces import Surface, surfaces
-
-PROVIDERS = ("acp", "cursor", "opencode", "codex", "claude")
-"""The columns, in the seed document's order, with Claude beside them."""
+from harness.scenarios import Scenario, scenarios
+from harness.surfaces import Surface, SurfaceError, surfaces
 
 
 class MatrixError(Exception):
     """A file under `matrix/` that could not be written. Exit code 4."""
 
 
-class NativeKind(Struct, frozen=True):
-    """A native kind of a surface's vocabulary, and what the cassettes showed of it.
-
-    `seen` is live, scripted, constructed or `not seen`; `first` is a cassette's id and the
-    number of a frame.
-    """
-
-    kind: str
-    to: list[str]
-    ignored: str
-    experimental: bool
-    seen: str
-    count: int
-    first: tuple[str, int] | None
-    in_vocabulary: bool
+_RANK: dict[Seen, int] = {"live": 3, "scripted": 2, "constructed": 1, "not seen": 0}
 
 
-class CassetteEntry(Struct, frozen=True):
-    """A cassette that the matrix rests on."""
+class Corpus(Struct, frozen=True):
+    """What the cassettes of a project show, each scanned once, and those that cannot be used."""
 
-    id: str
-    surface: str
-    agent: str
-    scenario: str
-    provenance: str
-    outcome: str
-    frames: int
+    coverages: list[Coverage]
+    unusable: list[Unusable]
 
 
-class Matrix(Struct, frozen=True):
-    """Everything under `matrix/`: the cells, the native and the canonical coverage."""
-
-    cassettes: list[CassetteEntry]
-    unusable: list[str]
-    rows: dict[str, dict[str, Cell]]
-    native: dict[str, list[NativeKind]]
-    canonical: dict[str, dict[str, dict[str, int]]]
-
-
-_RANK = {"live": 3, "scripted": 2, "constructed": 1}
-
-
-def build(project: Project) -> Matrix:
-    """Compute the matrix of a project's cassettes. A cassette that does not load is listed."""
+def read(project: Project) -> Corpus:
+    """Scan every cassette once. One that does not load is listed, and takes no other down."""
     coverages: list[Coverage] = []
-    unusable: list[str] = []
+    unusable: list[Unusable] = []
     for path in project.cassette_paths():
+        own = project.cassette_id(path)
         try:
             coverage = scan(path)
         except CassetteError as error:
-            unusable.append(f"{project.cassette_id(path)}: line {error.line}: {error.problem}")
+            unusable.append(Unusable(own, f"line {error.line}: {error.problem}"))
             continue
-        own = project.cassette_id(path)
+        except SurfaceError as error:
+            unusable.append(Unusable(own, str(error)))
+            continue
         if coverage.header.id != own:
-            unusable.append(f"{own}: its header says {coverage.header.id}")
-            continue
-        if coverage.truncated:
-            unusable.append(f"{project.cassette_id(path)}: truncated")
-            continue
-        coverages.append(coverage)
-    by_surface = {name: [c for c in coverages if c.header.surface == name] for name in surfaces()}
-    shows = {name: tuple(s.shows) for name, s in scenarios().items()}
-    rows = {
-        row.id: {
-            provider: cell(row, _surfaces_of(provider), by_surface, shows) for provider in PROVIDERS
-        }
-        for row in ROWS
-    }
+            unusable.append(Unusable(own, f"its header says {coverage.header.id}"))
+        elif coverage.truncated:
+            unusable.append(Unusable(own, "truncated"))
+        else:
+            coverages.append(coverage)
+    return Corpus(coverages, unusable)
+
+
+def build(project: Project) -> Matrix:
+    """Compute the matrix of a project's cassettes. Raises SeedError and ScenarioError."""
+    return matrix_of(read(project))
+
+
+def matrix_of(corpus: Corpus) -> Matrix:
+    """Compute the matrix of cassettes that were scanned."""
+    coverages = corpus.coverages
+    known = scenarios()
+    by_surface: dict[str, list[Coverage]] = {name: [] for name in surfaces()}
+    for coverage in coverages:
+        by_surface[coverage.header.surface].append(coverage)
     return Matrix(
-        cassettes=[_entry(c) for c in coverages],
-        unusable=unusable,
-        rows=rows,
+        kinds=_table("kinds", ROWS, by_surface, known),
+        additions=_table("additions", ADDITIONS, by_surface, known),
+        cassettes=[_entry(c, known) for c in coverages],
+        unusable=corpus.unusable,
         native={name: _native(surfaces()[name], by_surface[name]) for name in sorted(by_surface)},
         canonical=_canonical(coverages),
+        scenarios=_scenarios(coverages, known),
+    )
+
+
+_WORDS: dict[str, tuple[str, str, str]] = {
+    "kinds": ("Event kinds", "chat_event kind", "Interface value"),
+    "additions": ("Interface additions", "Addition", "Why it matters"),
+}
+
+
+def _table(
+    name: Literal["kinds", "additions"],
+    rows: Iterable[Row],
+    by_surface: Mapping[str, list[Coverage]],
+    known: Mapping[str, Scenario],
+) -> Table:
+    whole = name == "additions"
+    return Table(
+        name,
+        *_WORDS[name],
+        [
+            TableRow(
+                row.id,
+                row.value,
+                {
+                    provider: with_claim(
+                        name,
+                        row.id,
+                        provider,
+                        cell(row, _surfaces_of(provider), by_surface, known, whole=whole),
+                    )
+                    for provider in PROVIDERS
+                },
+            )
+            for row in rows
+        ],
     )
 
 
@@ -111,46 +137,86 @@ def _surfaces_of(provider: str) -> list[Surface]:
     return [s for s in surfaces().values() if s.manifest.provider == provider]
 
 
-def _entry(coverage: Coverage) -> CassetteEntry:
+def _entry(coverage: Coverage, known: Mapping[str, Scenario]) -> CassetteEntry:
     header = coverage.header
     return CassetteEntry(
         header.id,
         header.surface,
+        header.provider,
         header.agent.id,
         header.scenario,
+        known[header.scenario].title if header.scenario in known else "",
         header.provenance,
         coverage.outcome,
         coverage.frames,
+        coverage.events,
     )
 
 
-def _native(surface: Surface, coverages: Iterable[Coverage]) -> list[NativeKind]:
-    counts: dict[str, int] = {}
-    best: dict[str, tuple[str, tuple[str, int]]] = {}
+def _scenarios(coverages: Iterable[Coverage], known: Mapping[str, Scenario]) -> list[ScenarioView]:
+    """Put the cassettes of each scenario side by side."""
+    by_scenario: dict[str, list[Coverage]] = {}
     for coverage in coverages:
-        provenance = coverage.header.provenance
+        by_scenario.setdefault(coverage.header.scenario, []).append(coverage)
+    views = []
+    for name, own in sorted(by_scenario.items()):
+        own.sort(key=lambda c: (PROVIDERS.index(c.header.provider), c.header.id))
+        skeletons = [c.skeleton for c in own]
+        recorded = [c.header.provenance != "constructed" for c in own]
+        columns = [
+            ScenarioColumn(
+                c.header.id,
+                c.header.provider,
+                c.header.surface,
+                c.header.agent.id,
+                c.outcome,
+                differs,
+            )
+            for c, differs in zip(own, differences(skeletons, recorded), strict=True)
+        ]
+        title = known[name].title if name in known else ""
+        views.append(ScenarioView(name, title, columns, align(skeletons)))
+    return views
+
+
+def _native(surface: Surface, coverages: Iterable[Coverage]) -> list[NativeKind]:
+    agents: dict[str, dict[str, KindSeen]] = {}
+    for coverage in coverages:
+        header = coverage.header
         for kind, (frame, count) in coverage.native_kinds.items():
-            counts[kind] = counts.get(kind, 0) + count
-            if kind not in best or _RANK[provenance] > _RANK[best[kind][0]]:
-                best[kind] = (provenance, (coverage.header.id, frame))
+            new = KindSeen(header.provenance, count, (header.id, frame))
+            of = agents.setdefault(kind, {})
+            of[header.agent.id] = _better(of.get(header.agent.id), new)
     known = surface.vocabulary.kinds
     entries = []
-    for kind in [*known, *sorted(set(counts) - set(known))]:
+    for kind in [*known, *sorted(set(agents) - set(known))]:
         entry = known.get(kind)
-        seen, first = best.get(kind, ("not seen", None))
+        of = agents.get(kind, {})
+        best: KindSeen | None = None
+        for one in of.values():
+            best = _better(best, one)
         entries.append(
             NativeKind(
                 kind,
                 list(entry.to) if entry else [],
                 entry.ignored if entry else "",
                 entry.experimental if entry else False,
-                seen,
-                counts.get(kind, 0),
-                first,
+                best.seen if best else "not seen",
+                best.count if best else 0,
+                best.first if best else None,
                 entry is not None,
+                of,
             )
         )
     return entries
+
+
+def _better(old: KindSeen | None, new: KindSeen) -> KindSeen:
+    """Join what two saw of a kind: the better provenance, its first frame, and both counts."""
+    if old is None:
+        return new
+    best = new if _RANK[new.seen] > _RANK[old.seen] else old
+    return KindSeen(best.seen, old.count + new.count, best.first)
 
 
 def _canonical(coverages: Iterable[Coverage]) -> dict[str, dict[str, dict[str, int]]]:

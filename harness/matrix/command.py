@@ -2,9 +2,8 @@
 
 from harness import output as out
 from harness.matrix.build import build, stale, to_json, write
-from harness.matrix.cells import ICONS
 from harness.matrix.page import PAGE, page, same
-from harness.matrix.render import files, terminal
+from harness.matrix.render import files, summary, terminal
 from harness.project import Project
 
 
@@ -33,9 +32,7 @@ def matrix_command(project: Project, *, check: bool, json: bool) -> int:
         out.say(to_json(matrix).decode().rstrip("\n"))
     elif not check:
         out.say(terminal(matrix))
-        cells = [cell for row in matrix.rows.values() for cell in row.values()]
-        counts = [f"{sum(c.value == v for c in cells)} {v}" for v in ICONS]
-        out.say(f"\n{len(cells)} cells: {', '.join(counts)}")
-    for line in matrix.unusable:
-        out.note(f"harness matrix: not usable: {line}")
+        out.say("\n" + "\n".join(summary(matrix)))
+    for one in matrix.unusable:
+        out.note(f"harness matrix: not usable: {one}")
     return out.UNUSABLE if matrix.unusable else code

@@ -1,28 +1,21 @@
-"""The rows of the matrix: the 13 chat_event kinds, and which canonical events show each.
+"""The rows of both tables, and the rules that say which events show each.
 
-PROVIDER-COMPATIBILITY-MATRIX.md, "Event Kind Compatibility".
+PROVIDER-COMPATIBILITY-MATRIX.md, "Event Kind Compatibility" and "Interface Additions". A row's
+rule is given a canonical event and one chat event that it causes.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from harness.canonical import EventBase
 from harness.canonical import payloads as pl
+from harness.projection import ChatEvent
 
-TOOL_ITEMS = frozenset(
-    {
-        "command_execution",
-        "file_change",
-        "mcp_tool_call",
-        "dynamic_tool_call",
-        "collab_agent_tool_call",
-        "web_search",
-        "image_view",
-    }
-)
-APPROVALS = frozenset(
+Rule = Callable[[EventBase, ChatEvent], bool]
+
+APPROVALS: Final = frozenset(
     {
         "command_execution_approval",
         "file_change_approval",
@@ -30,165 +23,216 @@ APPROVALS = frozenset(
         "exec_command_approval",
     }
 )
-_MODE_KEYS = frozenset(
-    {"permissionMode", "approvalPolicy", "sandbox", "modes", "currentModeId", "collaborationMode"}
+
+_LIFECYCLE: Final = (
+    "session.state.changed",
+    "thread.state.changed",
+    "turn.started",
+    "turn.completed",
 )
-_LIFECYCLE = ("session.state.changed", "thread.state.changed", "turn.", "item.")
 
 
 class Row(Struct, frozen=True):
-    """One row: its id, what it is worth to a client, and the rule that says an event shows it.
+    """A row: its id, what it is worth to a client, and what would show it.
 
-    The rule is given the event and the native kind of the frame that caused it.
+    `types` are the canonical types that a native kind for it gives, `words` what the name of
+    such a kind has in it where it gives no event. `asks` is the row whose scenarios would show it
+    (a scenario's `shows`); empty: every scenario would.
     """
 
     id: str
     value: str
-    shown_by: Callable[[EventBase, str], bool]
     types: tuple[str, ...]
+    words: tuple[str, ...] = ()
+    asks: str = ""
 
 
-def _stream(*kinds: str) -> Callable[[EventBase, str], bool]:
-    def shows(event: EventBase, _kind: str) -> bool:
-        payload = event.payload
-        return isinstance(payload, pl.ContentDeltaPayload) and payload.streamKind in kinds
-
-    return shows
+def _always(_event: EventBase, _chat: ChatEvent) -> bool:
+    return True
 
 
-def _item(event: EventBase, types: frozenset[str]) -> bool:
-    payload = event.payload
-    return isinstance(payload, pl.ItemLifecyclePayload) and payload.itemType in types
+def _said(_event: EventBase, chat: ChatEvent) -> bool:
+    """Shown by what the agent says, not by the echo of the user's prompt."""
+    return chat.role is UNSET or chat.role != "user"
 
 
-def _text(event: EventBase, kind: str) -> bool:
-    return _stream("assistant_text")(event, kind) or _item(event, frozenset({"assistant_message"}))
+def _diff(_event: EventBase, chat: ChatEvent) -> bool:
+    """Shown by what changes (a unified diff, or a text): a file's name alone is no diff."""
+    diff = chat.diff
+    if diff is UNSET:
+        return False
+    return bool(diff.unifiedDiff) or any(
+        bool(f.diff) or isinstance(f.newText, str) for f in diff.files
+    )
 
 
-def _thinking(event: EventBase, kind: str) -> bool:
-    streams = _stream("reasoning_text", "reasoning_summary_text")
-    return streams(event, kind) or _item(event, frozenset({"reasoning"}))
-
-
-def _diff(event: EventBase, _kind: str) -> bool:
-    return event.type == "turn.diff.updated" or _item(event, frozenset({"file_change"}))
-
-
-def _permission(event: EventBase, _kind: str) -> bool:
+def _permission(event: EventBase, _chat: ChatEvent) -> bool:
+    """Shown by the request itself, for an act that the user may decline."""
     payload = event.payload
     return isinstance(payload, pl.RequestOpenedPayload) and payload.requestType in APPROVALS
 
 
-def _question(event: EventBase, _kind: str) -> bool:
+def _question(event: EventBase, _chat: ChatEvent) -> bool:
+    """Shown by the question itself: an answer alone tells nothing of the agent."""
     return event.type == "user-input.requested"
 
 
-def _todo(event: EventBase, kind: str) -> bool:
-    return event.type == "turn.plan.updated" and "todo" in kind.lower()
+def _status(event: EventBase, _chat: ChatEvent) -> bool:
+    return event.type in _LIFECYCLE
 
 
-def _plan(event: EventBase, kind: str) -> bool:
-    if event.type == "turn.plan.updated":
-        return not _todo(event, kind)
-    return _stream("plan_text")(event, kind)
+_RULES: Final[dict[str, Rule]] = {
+    "text": _said,
+    "thinking": _always,
+    "tool": _always,
+    "diff": _diff,
+    "terminal": _always,
+    "permission": _permission,
+    "question": _question,
+    "plan": _always,
+    "todo": _always,
+    "task": _always,
+    "usage": _always,
+    "mode": _always,
+    "status": _status,
+}
 
 
-def _task(event: EventBase, _kind: str) -> bool:
-    return event.type.startswith("task.") or _item(event, frozenset({"collab_agent_tool_call"}))
-
-
-def _usage(event: EventBase, _kind: str) -> bool:
-    if event.type == "thread.token-usage.updated":
-        return True
+def shown(event: EventBase, chat: ChatEvent) -> tuple[str, ...]:
+    """Return the ids of the event kinds that a chat event shows."""
+    ids: tuple[str, ...] = (chat.kind,) if _RULES[chat.kind](event, chat) else ()
     payload = event.payload
-    return isinstance(payload, pl.TurnCompletedPayload) and isinstance(payload.usage, dict)
+    if (
+        chat.kind == "tool"
+        and isinstance(payload, pl.ItemLifecyclePayload)
+        and payload.itemType == "collab_agent_tool_call"
+    ):
+        # A call that gives a task to another agent is one, whether or not a task is told too.
+        return (*ids, "task")
+    return ids
 
 
-def _mode(event: EventBase, _kind: str) -> bool:
-    payload = event.payload
-    if not isinstance(payload, pl.SessionConfiguredPayload):
-        return False
-    config: dict[str, Any] = payload.config
-    return not _MODE_KEYS.isdisjoint(config)
+def made_up(row: str, event: EventBase) -> bool:
+    """Whether a kind's event is a join of the adapter's though its frame is native.
+
+    A terminal is a stream: one that is cut out of a tool's result is the adapter's.
+    """
+    return row == "terminal" and event.type != "content.delta"
 
 
-def _status(event: EventBase, _kind: str) -> bool:
-    return event.type.startswith(_LIFECYCLE)
+def begins(event: EventBase) -> bool:
+    """Whether an event says that the agent has begun to work."""
+    return event.type == "turn.started" or getattr(event.payload, "state", "") in {
+        "running",
+        "active",
+    }
 
 
 ROWS: tuple[Row, ...] = (
     Row(
         "text",
         "Replaces raw append-only text merging with block-scoped deltas.",
-        _text,
         ("content.delta",),
     ),
-    Row(
-        "thinking",
-        "Keeps reasoning separate from final answer text.",
-        _thinking,
-        ("content.delta",),
-    ),
+    Row("thinking", "Keeps reasoning separate from final answer text.", ("content.delta",)),
     Row(
         "tool",
         "Adds stable toolCallId, lifecycle phase, and result state.",
-        lambda event, _kind: _item(event, TOOL_ITEMS),
         ("item.started", "item.completed"),
     ),
     Row(
         "diff",
         "Makes file changes first-class instead of reconstructing them from tool text.",
-        _diff,
         ("turn.diff.updated",),
+        ("diff",),
     ),
     Row(
         "terminal",
         "Preserves terminal output as a stream/reference instead of a giant text block.",
-        _stream("command_output"),
         ("content.delta",),
+        ("terminal",),
     ),
-    Row(
-        "permission",
-        "Preserves provider request IDs, choices, and reply state.",
-        _permission,
-        ("request.opened",),
-    ),
+    Row("permission", "Preserves provider request IDs, choices, and reply state.", ()),
     Row(
         "question",
         "Lets providers ask the user without faking a tool call.",
-        _question,
         ("user-input.requested",),
+        ("elicitation",),
     ),
     Row(
         "plan",
         "Gives planning UI a shared structure across providers.",
-        _plan,
         ("turn.plan.updated",),
+        ("plan",),
     ),
-    Row("todo", "Avoids provider-specific todo rendering.", _todo, ("turn.plan.updated",)),
+    Row("todo", "Avoids provider-specific todo rendering.", ("turn.plan.updated",), ("todo",)),
     Row(
         "task",
         "Preserves child session/task identity without polluting root history.",
-        _task,
         ("task.started",),
+        ("task", "subagent", "collab"),
     ),
     Row(
         "usage",
         "Gives usage/cost UI one normalized source.",
-        _usage,
-        ("thread.token-usage.updated", "turn.completed"),
+        ("thread.token-usage.updated",),
+        ("usage",),
     ),
-    Row(
-        "mode",
-        "Makes mode changes explicit instead of hidden in provider config.",
-        _mode,
-        ("session.configured",),
-    ),
+    Row("mode", "Makes mode changes explicit instead of hidden in provider config.", (), ("mode",)),
     Row(
         "status",
         "Provides one lifecycle model for running, idle, completed, and failed states.",
-        _status,
         ("thread.state.changed", "turn.completed"),
     ),
 )
-"""In the order of the seed document."""
+"""The 13 chat_event kinds, in the order of the seed document."""
+
+
+def _like(kind: str) -> Row:
+    return next(row for row in ROWS if row.id == kind)
+
+
+def _addition(id_: str, value: str, asks: str = "") -> Row:
+    like = _like(asks) if asks else None
+    return Row(id_, value, like.types if like else (), like.words if like else (), asks)
+
+
+ADDITIONS: tuple[Row, ...] = (
+    _addition(
+        "provider and session identity",
+        "Required for routing, history lookup, event filtering, and replay.",
+    ),
+    _addition("turnId and runId", "Separates one user prompt from long-lived session history."),
+    _addition(
+        "messageId, stepId, partId, blockId",
+        "Prevents post-hoc merging from reordering text, tools, and snapshots.",
+        "text",
+    ),
+    _addition(
+        "toolCallId",
+        "Correlates tool start, updates, result, permissions, and UI cards.",
+        "tool",
+    ),
+    _addition(
+        "Monotonic sequence",
+        "Makes replay deterministic and avoids timestamp-dependent rendering.",
+    ),
+    _addition("Lifecycle phase", "Normalizes started, delta, updated, completed, and failed."),
+    _addition("parentId", "Preserves nesting without provider-specific frontend logic."),
+    _addition(
+        "Permission request fields",
+        "Standardizes request ID, action/tool, choices, and reply state.",
+        "permission",
+    ),
+    _addition(
+        "Diff metadata",
+        "Preserves file identity, scope, source, hunks, and restored-history reconstruction.",
+        "diff",
+    ),
+    _addition(
+        "Task child session fields",
+        "Keeps child sessions linked without showing them as root history.",
+        "task",
+    ),
+)
+"""The 10 interface additions, in the order of the seed document."""

@@ -77,16 +77,18 @@ def _permission(event: ChatEvent) -> tuple[int, int] | None:
 
 
 def _diff(event: ChatEvent) -> tuple[int, int] | None:
-    """Shown by a diff: the file, and its contents (hunks, or old and new text); scope, source.
+    """Shown by a diff: the file, what its contents become, and the hunks; scope, source.
 
-    The canonical event gives scope and source; the file and what changes in it are native.
+    The canonical event gives scope and source; the file, a unified diff or the new text, and the
+    hunks are native. Hunks that would have to be computed from two texts are not.
     """
     diff = event.diff
     if diff is UNSET or not diff.files:
         return None
-    whole = all(f.diff is not UNSET or f.newText is not UNSET for f in diff.files)
-    whole = whole or diff.unifiedDiff is not UNSET
-    return (2 if whole else 1, 2)
+    whole = diff.unifiedDiff is not UNSET
+    whole = whole or all(f.diff is not UNSET or f.newText is not UNSET for f in diff.files)
+    hunks = all(f.hunks is not UNSET for f in diff.files)
+    return (1 + whole + hunks, 3)
 
 
 def _child(event: ChatEvent) -> tuple[int, int] | None:

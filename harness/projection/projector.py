@@ -5,7 +5,7 @@ event gives at least one chat event, but for the types in `NOT_PROJECTED`.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Any, Final
 
 from msgspec import UNSET
 
@@ -29,6 +29,10 @@ class ChatProjection(Requests):
 
     def __init__(self) -> None:
         super().__init__()
+        self._threads: dict[tuple[str, str], str] = {}
+        """Our threads by the provider's id of each."""
+        self._linked: set[tuple[Any, ...]] = set()
+        """The links between threads that were told: metadata comes again and again."""
         self._do: dict[str, Callable[[EventBase], None]] = {
             "session.started": self._session_started,
             "session.configured": self._configured,
@@ -110,6 +114,9 @@ class ChatProjection(Requests):
 
     def _thread_started(self, event: EventBase) -> None:
         key = ("thread", event.sessionId, self._thread_id(event))
+        native = event.payload.providerThreadId
+        if native is not UNSET and event.threadId is not UNSET:
+            self._threads[event.sessionId, native] = event.threadId
         fresh = key not in self.board.open
         part = self.thread(event, made=False, data=plain(event))
         if not fresh:
@@ -122,13 +129,23 @@ class ChatProjection(Requests):
         thread = self.thread(event)
         self.board.emit(thread, "updated", data=plain(event))
         metadata = event.payload.metadata
-        parent = metadata.get("parentThreadId") if isinstance(metadata, dict) else None
-        if isinstance(parent, str) and event.threadId is not UNSET:
+        parent = self._parent_of(event.sessionId, metadata) if isinstance(metadata, dict) else None
+        link = (event.sessionId, event.threadId, parent)
+        if isinstance(parent, str) and event.threadId is not UNSET and link not in self._linked:
+            self._linked.add(link)
             above = self.board.open.get(("thread", event.sessionId, parent))
             task = Task(childThreadId=event.threadId)
             holder = thread if above is None else above
             linked = above is not None and not self.board.synthesized
             self._single(event, "task", holder, task=task, native_parent=linked)
+
+    def _parent_of(self, session: str, metadata: dict[str, Any]) -> Any:
+        """Return the thread that a thread is a child of: told as ours, or by the provider's id."""
+        own = metadata.get("parentThreadId")
+        if own is not None:
+            return own
+        named = metadata.get("parentID")
+        return self._threads.get((session, named)) if isinstance(named, str) else None
 
     def _usage(self, event: EventBase) -> None:
         self._subject(event, "usage", "usage", self.thread(event), data=event.payload.usage)

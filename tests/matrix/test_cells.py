@@ -4,149 +4,200 @@ from pathlib import Path
 
 import pytest
 
-from harness.cassette import Agent, Header, Provenance
 from harness.matrix.cells import cell
-from harness.matrix.coverage import Coverage, Sighting
-from harness.matrix.rows import ROWS
+from harness.matrix.coverage import Coverage
+from harness.matrix.model import Cell
+from harness.matrix.rows import ADDITIONS, ROWS
 from harness.surfaces import Surface
+from tests.matrix.making import MADE, NATIVE, PARTIAL, SCENARIOS, Make, scenario
 
-ROW = {row.id: row for row in ROWS}
+ROW = {row.id: row for row in (*ROWS, *ADDITIONS)}
 PERMISSION = ROW["permission"]
+ASKED = {"permission": (NATIVE, "ask")}
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> "Make":
+def make(tmp_path: Path) -> Make:
     return Make(tmp_path)
 
 
-class Make:
-    """Makes surfaces of a provider, and what a cassette of one shows."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def surface(self, name: str, tier: str = "base", kinds: str = "{}") -> Surface:
-        folder = self.folder / name
-        folder.mkdir()
-        (folder / "manifest.yaml").write_text(
-            f"{{surface: {name}, provider: codex, title: t, tier: {tier}, tier_reason: r,"
-            " agents: []}"
-        )
-        (folder / "vocabulary.yaml").write_text(f"{{version: '1', source: s, kinds: {kinds}}}")
-        return Surface(folder)
-
-    def coverage(
-        self,
-        surface: str,
-        shown: dict[str, tuple[bool, str]],
-        provenance: Provenance = "scripted",
-        scenario: str = "a",
-    ) -> Coverage:
-        """`shown` is row to (native, kind)."""
-        header = Header(
-            1,
-            surface,
-            "codex",
-            Agent("x", "1"),
-            scenario,
-            provenance,
-            "2026-01-01T00:00:00Z",
-        )
-        rows = {
-            row: Sighting(header.id, 7, 1, native, [kind]) for row, (native, kind) in shown.items()
-        }
-        return Coverage(header, rows=rows)
+def of(surfaces: list[Surface], *coverages: Coverage, row: str = "permission") -> Cell:
+    by: dict[str, list[Coverage]] = {s.name: [] for s in surfaces}
+    for coverage in coverages:
+        by[coverage.header.surface].append(coverage)
+    whole = row in {r.id for r in ADDITIONS}
+    return cell(ROW[row], surfaces, by, SCENARIOS, whole=whole)
 
 
-NATIVE = {"permission": (True, "ask")}
-SYNTHESIZED = {"permission": (False, "ask")}
-SHOWS = {"a": ("permission",), "b": ("text",)}
+def states(got: Cell) -> dict[str, str]:
+    return {f"{s.surface}/{s.agent}": s.state for s in got.states}
 
 
 def test_direct_is_native_on_every_base_surface(make: Make) -> None:
     one, two, rich = make.surface("one"), make.surface("two"), make.surface("rich", "rich")
-    got = cell(
-        PERMISSION,
+    got = of(
         [one, two, rich],
-        {
-            "one": [make.coverage("one", {}), make.coverage("one", NATIVE)],
-            "two": [make.coverage("two", NATIVE)],
-            "rich": [make.coverage("rich", {})],
-        },
-        SHOWS,
+        make.coverage("one", scenario="talk"),
+        make.coverage("one", ASKED),
+        make.coverage("two", ASKED),
+        make.coverage("rich"),
     )
     assert (got.value, got.reason) == ("direct", "native on one, two")
-    assert [(e.cassette, e.frame) for e in got.evidence] == [("one/x-1/a", 7), ("two/x-1/a", 7)]
+    assert [(e.cassette, e.frame, e.kind) for e in got.evidence] == [
+        ("one/x-1/ask", 7, "ask"),
+        ("two/x-1/ask", 7, "ask"),
+    ]
+    assert states(got) == {"one/x-1": "native", "rich/x-1": "silent", "two/x-1": "native"}
 
 
 def test_partial_is_native_but_not_on_every_base_surface(make: Make) -> None:
     one, rich = make.surface("one"), make.surface("rich", "rich")
-    coverages = {"one": [make.coverage("one", {})], "rich": [make.coverage("rich", NATIVE)]}
-    got = cell(PERMISSION, [one, rich], coverages, SHOWS)
-    assert (got.value, got.reason) == ("partial", "native on rich, not shown on one")
+    got = of([one, rich], make.coverage("one"), make.coverage("rich", ASKED))
+    assert (got.value, got.reason) == ("partial", "native on rich; not shown on one")
+    assert got.states[0].silent == ["one/x-1/ask"]
+
+
+def test_partial_is_one_agent_of_a_base_surface_that_does_not_show_it(make: Make) -> None:
+    one = make.surface("one")
+    got = of([one], make.coverage("one", ASKED), make.coverage("one", agent="y"))
+    assert (got.value, got.reason) == ("partial", "native on one (x-1); not shown on one (y-1)")
+
+
+def test_an_agent_that_was_not_tried_is_none_that_does_not_show_it(make: Make) -> None:
+    one = make.surface("one")
+    got = of([one], make.coverage("one", ASKED), make.coverage("one", agent="y", scenario="talk"))
+    assert got.value == "direct"
+    assert states(got) == {"one/x-1": "native", "one/y-1": "not tried"}
 
 
 def test_partial_is_shown_by_synthesis_alone(make: Make) -> None:
-    one = make.surface("one")
-    got = cell(PERMISSION, [one], {"one": [make.coverage("one", SYNTHESIZED)]}, SHOWS)
-    assert (got.value, got.reason) == ("partial", "only by synthesis")
+    got = of([make.surface("one")], make.coverage("one", {"permission": (MADE, "ask")}))
+    assert got.value == "partial"
+    assert got.reason == "made up, wholly or in part, on one"
+
+
+def test_partial_is_native_on_no_base_surface(make: Make) -> None:
+    got = of([make.surface("rich", "rich")], make.coverage("rich", ASKED))
+    assert (got.value, got.reason) == ("partial", "native on rich; no base surface is recorded")
+
+
+def test_partial_is_a_base_surface_whose_manifest_excludes_it(make: Make) -> None:
+    why = "{ask: nobody is there, offer: nobody is there, plan: nobody is there}"
+    one, two = make.surface("one"), make.surface("two", excluded=why)
+    got = of([one, two], make.coverage("one", ASKED), make.coverage("two", scenario="talk"))
+    assert (got.value, got.reason) == ("partial", "native on one; not shown on two")
+    assert [(s.surface, s.state, s.note) for s in got.states] == [
+        ("one", "native", ""),
+        ("two", "excluded", "nobody is there"),
+    ]
 
 
 def test_a_base_surface_that_was_never_recorded_is_no_evidence_against_direct(make: Make) -> None:
-    one, two = make.surface("one"), make.surface("two")
-    got = cell(PERMISSION, [one, two], {"one": [make.coverage("one", NATIVE)]}, SHOWS)
+    got = of([make.surface("one"), make.surface("two")], make.coverage("one", ASKED))
     assert got.value == "direct"
 
 
 def test_optional_is_shown_by_an_experimental_surface_alone(make: Make) -> None:
     one, lab = make.surface("one"), make.surface("lab", "experimental")
-    coverages = {"one": [make.coverage("one", {})], "lab": [make.coverage("lab", NATIVE)]}
-    assert cell(PERMISSION, [one, lab], coverages, SHOWS).value == "optional"
+    got = of([one, lab], make.coverage("one"), make.coverage("lab", ASKED))
+    assert (got.value, got.reason) == ("optional", "only with an experimental surface")
+    assert got.evidence[0].switch == "an experimental surface"
 
 
 def test_optional_is_shown_by_an_experimental_kind_alone(make: Make) -> None:
-    kinds = "{ask: {to: [request.opened], experimental: true}}"
-    one = make.surface("one", kinds=kinds)
-    got = cell(PERMISSION, [one], {"one": [make.coverage("one", NATIVE)]}, SHOWS)
-    assert got.value == "optional"
+    one = make.surface("one", kinds="{ask: {to: [request.opened], experimental: true}}")
+    assert of([one], make.coverage("one", ASKED)).value == "optional"
+
+
+@pytest.mark.parametrize(
+    ("under", "switch"),
+    [("offer", "the client's capability files"), ("plan", "a mode that the client sets")],
+)
+def test_optional_is_shown_under_the_client_s_switch_alone(
+    make: Make, under: str, switch: str
+) -> None:
+    one = make.surface("one")
+    switched = make.coverage("one", ASKED, scenario=under)
+    got = of([one], switched, make.coverage("one"))
+    assert (got.value, got.reason) == ("optional", f"only with {switch}")
+    assert of([one], switched, make.coverage("one", ASKED)).value == "direct"
+
+
+def test_the_mode_that_the_client_sets_is_no_switch_for_the_row_mode(make: Make) -> None:
+    shown = {"mode": (NATIVE, "mode")}
+    got = of([make.surface("one")], make.coverage("one", shown, scenario="plan"), row="mode")
+    assert got.value == "direct"
 
 
 def test_not_tried_is_no_scenario_that_would_show_it(make: Make) -> None:
     one = make.surface("one")
-    coverages = {"one": [make.coverage("one", {"text": (True, "t")}, scenario="b")]}
-    got = cell(PERMISSION, [one], coverages, SHOWS)
+    got = of([one], make.coverage("one", {"text": (NATIVE, "t")}, scenario="talk"))
     assert (got.value, got.evidence) == ("not tried", [])
-    assert cell(PERMISSION, [], {}, SHOWS).value == "not tried"
+    assert got.note == "ask, offer, plan on one (x)"
+    assert of([]).value == "not tried"
 
 
-def test_not_seen_is_not_a_no(make: Make) -> None:
-    one = make.surface("one", kinds="{ask: {to: [request.opened]}}")
-    got = cell(PERMISSION, [one], {"one": [make.coverage("one", {})]}, SHOWS)
-    assert (got.value, got.reason) == ("not seen", "its kinds never came: one: ask")
+@pytest.mark.parametrize(
+    "kinds",
+    ["{list: {to: [turn.plan.updated]}}", "{the todo list: {ignored: by its name}}"],
+)
+def test_not_tried_is_a_native_kind_for_it_that_never_came(make: Make, kinds: str) -> None:
+    one = make.surface("one", kinds=kinds)
+    asked = {"ask": scenario("ask", "todo")}
+    got = cell(ROW["todo"], [one], {"one": [make.coverage("one")]}, asked)
+    assert got.value == "not tried"
+    assert got.reason.startswith("the native kinds for it never came: one: ")
+
+
+def test_a_kind_that_came_and_did_not_show_it_is_no_kind_for_it(make: Make) -> None:
+    one = make.surface("one", kinds="{list: {to: [turn.plan.updated]}}")
+    quiet = make.coverage("one")
+    quiet.native_kinds["list"] = (1, 1)
+    asked = {"ask": scenario("ask", "todo")}
+    assert cell(ROW["todo"], [one], {"one": [quiet]}, asked).value == "not core"
+
+
+def test_what_the_client_sends_is_no_kind_for_a_row_by_its_name(make: Make) -> None:
+    one = make.surface("one", kinds="{client todo/list: {ignored: the client's own act}}")
+    asked = {"ask": scenario("ask", "todo")}
+    got = cell(ROW["todo"], [one], {"one": [make.coverage("one")]}, asked)
+    assert got.value == "not core"
 
 
 def test_not_core_is_tried_without_a_kind_for_it(make: Make) -> None:
     one = make.surface("one", kinds="{talk: {to: [content.delta]}}")
-    got = cell(PERMISSION, [one], {"one": [make.coverage("one", {})]}, SHOWS)
-    assert got.value == "not core"
-
-
-def test_a_kind_that_came_and_did_not_show_it_is_no_kind_for_it(make: Make) -> None:
-    one = make.surface("one", kinds="{ask: {to: [request.opened]}}")
-    silent = make.coverage("one", {})
-    silent.native_kinds["ask"] = (1, 1)
-    assert cell(PERMISSION, [one], {"one": [silent]}, SHOWS).value == "not core"
+    got = of([one], make.coverage("one"))
+    assert (got.value, got.evidence, got.note) == ("not core", [], "")
 
 
 def test_the_silence_of_a_constructed_cassette_says_nothing(make: Make) -> None:
-    one = make.surface("one")
-    made = make.coverage("one", {}, "constructed")
-    assert cell(PERMISSION, [one], {"one": [made]}, SHOWS).value == "not tried"
+    made = make.coverage("one", provenance="constructed")
+    assert of([make.surface("one")], made).value == "not tried"
 
 
 def test_constructed_cassettes_alone_are_marked(make: Make) -> None:
     one = make.surface("one")
-    made = make.coverage("one", NATIVE, "constructed")
-    assert cell(PERMISSION, [one], {"one": [made]}, SHOWS).constructed_only
-    real = make.coverage("one", NATIVE, scenario="b")
-    assert not cell(PERMISSION, [one], {"one": [made, real]}, SHOWS).constructed_only
+    made = make.coverage("one", ASKED, provenance="constructed")
+    assert of([one], made).constructed_only
+    assert not of([one], made, make.coverage("one", ASKED, scenario="talk")).constructed_only
+    assert not of([one], make.coverage("one")).constructed_only
+
+
+def test_one_native_event_shows_a_kind_but_an_addition_is_native_throughout(make: Make) -> None:
+    one = make.surface("one")
+    for row, addition, value in (
+        ("permission", False, "direct"),
+        ("Permission request fields", True, "partial"),
+    ):
+        native = make.coverage("one", {row: (NATIVE, "a")}, addition=addition)
+        made = make.coverage("one", {row: (PARTIAL, "b")}, scenario="talk", addition=addition)
+        assert of([one], native, row=row).value == "direct"
+        assert of([one], native, made, row=row).value == value
+
+
+def test_an_addition_is_tried_by_the_scenarios_of_its_kind(make: Make) -> None:
+    one = make.surface("one")
+    assert of([one], make.coverage("one"), row="Permission request fields").value == "not core"
+    assert of([one], make.coverage("one"), row="Diff metadata").value == "not tried"
+    quiet = of([one], make.coverage("one", scenario="talk"), row="Permission request fields")
+    assert quiet.value == "not tried"

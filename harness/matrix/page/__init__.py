@@ -16,8 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from harness.cassette.show import printable
-from harness.matrix import build as old
-from harness.matrix.page.upgrade import upgrade
+from harness.matrix.model import Matrix
 from harness.matrix.page.pack import Tape, bundles, compressed, tape
 from harness.matrix.page.view import context, index, sides
 from harness.project import Project
@@ -48,11 +47,10 @@ _BLOB: Final = re.compile(
 )
 
 
-def page(matrix: old.Matrix, project: Project) -> bytes:
+def page(matrix: Matrix, project: Project) -> bytes:
     """Return the page. Raises CassetteError where a cassette of the matrix cannot be read."""
     tapes = {entry.id: _tape(project, entry.id) for entry in matrix.cassettes}
     packed = list(bundles(tapes.values()))
-    matrix = upgrade(matrix, {i: t.events for i, t in tapes.items()})
     style = "\n".join((_HERE / "static" / name).read_text("utf-8") for name in _STYLES)
     script = "\n".join((_HERE / "static" / name).read_text("utf-8") for name in _SCRIPTS)
     engine = Environment(

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -17,14 +17,7 @@ from harness.matrix.model import (
     Table,
 )
 from harness.matrix.page.pack import Bundle
-
-TITLES: Final = {
-    "acp": "ACP",
-    "cursor": "Cursor",
-    "opencode": "Opencode",
-    "codex": "Codex",
-    "claude": "Claude",
-}
+from harness.matrix.render import TITLES
 
 
 def context(matrix: Matrix) -> dict[str, Any]:
