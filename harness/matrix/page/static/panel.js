@@ -4,11 +4,11 @@
   const { badge, count, el, filter, hash } = harnessPage;
 
   const STATES = {
-    native: "shown natively",
-    synthesized: "shown, made up by the adapter",
-    switched: "shown under a switch of the client's",
-    silent: "tried, and not shown",
-    excluded: "cannot be shown here",
+    native: "native",
+    synthesized: "made up, wholly or in part",
+    switched: "under a switch of the client's",
+    silent: "tried, not shown",
+    excluded: "cannot be shown",
     "not tried": "not tried",
   };
 
@@ -40,7 +40,7 @@
       el("span", { class: "who" }, one.agent, el("small", {}, `${one.surface}, ${one.tier}`)),
       el("span", { class: "how" }, STATES[one.state] || one.state),
       one.note ? el("span", { class: "dim" }, one.note) : null,
-      one.silent.length ? el("span", { class: "ids" }, links(id, one.silent, cassettes)) : null,
+      one.silent.length ? el("span", { class: "ids" }, el("span", { class: "dim" }, "not shown in"), links(id, one.silent, cassettes)) : null,
     );
   }
 

@@ -76,7 +76,7 @@
       el("h3", {}, column.agent, el("small", {}, column.surface), badge("o", column.outcome)),
       column.differences.length
         ? el("ul", {}, column.differences.map((words) => el("li", {}, words)))
-        : el("p", { class: "dim" }, "as the others"),
+        : el("p", { class: "dim" }, "none"),
     );
   }
 
