@@ -229,7 +229,9 @@ def _stage(parser: argparse.ArgumentParser, *stages: str) -> None:
 
 
 def _playing(play: argparse.ArgumentParser) -> None:
-    play.usage = "harness play CASSETTE [--pace] [--port N] [--shim DIR] [-- ARGUMENT...]"
+    play.usage = (
+        "harness play CASSETTE [--pace] [--port N] [--state FILE] [--shim DIR] [-- ARGUMENT...]"
+    )
     play.epilog = (
         "Without --shim it is the agent, on standard input and output; ARGUMENTs are the agent's, "
         "and say which of the cassette's processes it is. It ends as the agent ended, and with 1 "
@@ -239,6 +241,13 @@ def _playing(play: argparse.ArgumentParser) -> None:
     play.add_argument("--pace", action="store_true", help="keep the recorded timing")
     play.add_argument(
         "--port", type=int, default=0, help="of an agent that listens (default: a free one)"
+    )
+    play.add_argument(
+        "--state",
+        type=Path,
+        metavar="FILE",
+        help="counts the starts, where a cassette has several processes of one command line "
+        "(a shim has one beside it)",
     )
     play.add_argument(
         "--shim",
@@ -334,6 +343,7 @@ def _play(arguments: argparse.Namespace) -> int:
         pace=arguments.pace,
         port=arguments.port,
         shim=arguments.shim,
+        state=arguments.state,
     )
     path = Path(arguments.cassette)
     # A shim names a file and runs anywhere: only an id needs a project.

@@ -105,14 +105,21 @@ def test_list_surfaces_scenarios_cassettes(capsys: pytest.CaptureFixture[str]) -
     assert all(row["statement"] and row["source"] for row in rows["laws"])
 
 
-def test_a_third_of_the_corpus_ends_in_something_else_than_success(
+def test_a_quarter_of_the_corpus_ends_in_something_else_than_success(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows = json.loads(run(capsys, "list", "cassettes", "--json")[1])
     scripted = [row for row in rows if row["provenance"] == "scripted"]
     assert len(scripted) >= 40
     other = [row for row in scripted if row["outcome"] != "completed"]
-    assert len(other) * 3 >= len(scripted)
+    assert len(other) * 4 >= len(scripted)
+    assert {row["outcome"] for row in other} == {
+        "cancelled",
+        "failed",
+        "interrupted",
+        "tool declined",
+        "tool failed",
+    }
 
 
 @pytest.mark.parametrize(

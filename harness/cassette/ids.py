@@ -10,6 +10,8 @@ _ID = re.compile(
     r"|(?P<known>(?:ses|msg|prt|per|que|evt|toolu|tool|pty|call|req|resp|item|rs|fc|ws|run)_)"
     r"(?P<body>[0-9A-Za-z]{20,})"
     r"|(?P<prefix>[a-z]{2,12}_)(?P<mixed>(?=[a-zA-Z]*[0-9])(?=[0-9]*[a-zA-Z])[0-9A-Za-z]{20,})"
+    # A time in milliseconds as a part of an id: `write_file_1767225600000_0`.
+    r"|(?P<stamp>(?<=[a-z]_)1\d{12}(?=_\d))"
     r")(?![0-9A-Za-z])"
 )
 _NIL = "0" * 32
@@ -19,13 +21,16 @@ class Ids:
     """Renames ids, and remembers them: one id is one id wherever it stands.
 
     A UUID keeps its version, so that one of version 7 is one; its time is the fixed one. With
-    and without dashes it has the same number. Others keep prefix and length.
+    and without dashes it has the same number. A time in an id becomes the fixed one, the next one
+    a millisecond later. Others keep prefix and length.
     """
 
     def __init__(self, milliseconds: int, keep: str) -> None:
         self._time = f"{milliseconds:012x}"
+        self._stamp = milliseconds
         self._keep = keep
         self._numbers: dict[str, int] = {}
+        self._stamps: dict[str, int] = {}
 
     def rename(self, text: str) -> str:
         """Return the text with its ids renamed."""
@@ -47,6 +52,8 @@ class Ids:
             return found
         if match["uuid"] or match["hex"]:
             return self._uuid(found)
+        if match["stamp"]:
+            return f"{self._stamp + self._stamps.setdefault(found, len(self._stamps)):013d}"
         prefix = match["known"] or match["prefix"]
         body = match["body"] or match["mixed"]
         return f"{prefix}{self._number(found):0{len(body)}d}"

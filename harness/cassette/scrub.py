@@ -181,6 +181,9 @@ class Scrubber:
 
     def _moment(self, value: float) -> float:
         for scale in (1, 10**3, 10**6, 10**9):
+            if 0 <= value / scale - BASE.timestamp() < 1:
+                # It is one already, as a part of an id: there it tells two ids apart.
+                return value
             if abs(value / scale - self._now) < _NEAR and str(value) not in self._keep:
                 return type(value)(BASE.timestamp() * scale)
         return value

@@ -219,7 +219,9 @@ def _wanted(
             where = f"{surface.name} ({name})"
             if left:
                 words.append(f"{_some(left)} on {where}")
-            elif why := next((reasons[s] for s in would if s in reasons), ""):
+            elif recorded.isdisjoint(would) and (
+                why := next((reasons[s] for s in would if s in reasons), "")
+            ):
                 words.append(f"none on {where}: {why}")
     return "; ".join(words)
 

@@ -221,7 +221,7 @@ def _canonical(name: str, rows: dict[str, dict[str, int]]) -> str:
 def _code(text: str) -> Ready:
     """Return a name as code; one that would end the code span is only escaped."""
     shown = printable(text)
-    if "`" in shown or "|" in shown:
+    if any(mark in shown for mark in "`|<["):
         return Ready(escape(text))
     return Ready(f"`{shown}`")
 

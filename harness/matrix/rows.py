@@ -102,22 +102,35 @@ def shown(event: EventBase, chat: ChatEvent) -> tuple[str, ...]:
     """Return the ids of the event kinds that a chat event shows."""
     ids: tuple[str, ...] = (chat.kind,) if _RULES[chat.kind](event, chat) else ()
     payload = event.payload
-    if (
-        chat.kind == "tool"
-        and isinstance(payload, pl.ItemLifecyclePayload)
-        and payload.itemType == "collab_agent_tool_call"
-    ):
+    if chat.kind == "tool" and isinstance(payload, pl.ItemLifecyclePayload):
         # A call that gives a task to another agent is one, whether or not a task is told too.
-        return (*ids, "task")
+        if payload.itemType == "collab_agent_tool_call":
+            ids = (*ids, "task")
+        if _refers_to_terminal(payload):
+            ids = (*ids, "terminal")
     return ids
 
 
 def made_up(row: str, event: EventBase) -> bool:
     """Whether a kind's event is a join of the adapter's though its frame is native.
 
-    A terminal is a stream: one that is cut out of a tool's result is the adapter's.
+    A terminal is a stream, or a reference to one: what is cut out of a tool's result is the
+    adapter's.
     """
-    return row == "terminal" and event.type != "content.delta"
+    return row == "terminal" and event.type != "content.delta" and not _refers(event)
+
+
+def _refers(event: EventBase) -> bool:
+    payload = event.payload
+    return isinstance(payload, pl.ItemLifecyclePayload) and _refers_to_terminal(payload)
+
+
+def _refers_to_terminal(payload: pl.ItemLifecyclePayload) -> bool:
+    """Whether a tool's content names a terminal of the client's, in which its command runs."""
+    content = payload.data.get("content") if isinstance(payload.data, dict) else None
+    return isinstance(content, list) and any(
+        isinstance(part, dict) and part.get("type") == "terminal" for part in content
+    )
 
 
 def begins(event: EventBase) -> bool:

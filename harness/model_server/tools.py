@@ -21,20 +21,25 @@ _SHELLS = (
     "shell",
     "run_terminal_cmd",
     "run_command",
+    "run_commands",
     "execute_command",
     "terminal",
 )
 _PATCHES = ("apply_patch",)
 _WRITES = ("write", "write_file", "create_file")
-_CHANGES = ("edit", "replace", "edit_file", "str_replace", "search_replace")
+_CHANGES = ("edit", "replace", "edit_file", "str_replace", "search_replace", "editor")
+_CREATING = ("create", "write")
+_CHANGING = ("str_replace", "replace", "edit")
 _READS = ("read", "read_file", "view", "view_file", "open_file")
+_READS_OF_SEVERAL = ("read_files",)
 _LISTS = ("update_plan", "todowrite", "todo_write", "write_todos", "update_todos")
 _CREATES = ("taskcreate", "task_create")
 _UPDATES = ("taskupdate", "task_update")
-_TASKS = ("agent", "task", "invoke_agent")
+_TASKS = ("agent", "task", "invoke_agent", "spawn_agent")
 _ASKS = ("askuserquestion", "request_user_input", "question", "ask_user", "ask_question")
 
 _COMMAND = ("cmd", "command", "script")
+_COMMANDS = ("commands",)
 _PATH = ("file_path", "filePath", "path", "absolute_path", "filename")
 _CONTENT = ("content", "contents", "file_text", "text")
 _OLD = ("old_string", "oldString", "old_str", "old_text", "oldText")
@@ -66,12 +71,14 @@ class NoToolError(Exception):
 def shell_tool(tools: tuple[Offered, ...]) -> Offered | None:
     """Return the tool that runs a shell command, or None."""
     for tool in _named(tools, _SHELLS):
-        if tool.form == "local_shell" or _key(tool, _COMMAND):
+        if tool.form == "local_shell" or _key(tool, _COMMAND + _COMMANDS):
             return tool
-    # A name that nobody has listed: a tool that has to have a command.
-    return next(
-        (t for t in tools if (k := _key(t, _COMMAND)) and k in t.schema.get("required", ())), None
-    )
+    # A name that nobody has listed: a tool that has to have a command, and any command.
+    for tool in tools:
+        key = _key(tool, _COMMAND)
+        if key in tool.schema.get("required", ()) and not _choices(tool, key):
+            return tool
+    return None
 
 
 def edit_tool(tools: tuple[Offered, ...]) -> Offered | None:
@@ -118,6 +125,8 @@ def _run(step: Run, tools: tuple[Offered, ...], workspace: str) -> Given:
         raise NoToolError("shell", tools)
     if tool.form == "local_shell":
         return tool, {"command": ["bash", "-lc", step.command]}
+    if key := _key(tool, _COMMANDS):
+        return tool, _filled(tool, {key: [step.command]}, workspace)
     key = _key(tool, _COMMAND)
     listed = _type(tool.schema["properties"][key]) == "array"
     command = ["bash", "-lc", step.command] if listed else step.command
@@ -133,22 +142,55 @@ def _edit(step: Edit, tools: tuple[Offered, ...], workspace: str) -> Given:
     # Tools that take a path say that they want it absolute, or take it so.
     path = f"{workspace.rstrip('/')}/{step.path}"
     if step.before is not None:
-        for tool in _named(tools, _CHANGES):
+        # By name, else by form: a name that nobody has listed.
+        for tool in (*_named(tools, _CHANGES), *tools):
             where, old, new = _key(tool, _PATH), _key(tool, _OLD), _key(tool, _NEW)
             if where and old and new:
-                return tool, _filled(tool, {where: path, old: step.old, new: step.new}, workspace)
-    for tool in _named(tools, _WRITES):
-        where, content = _key(tool, _PATH), _key(tool, _CONTENT)
-        if where and content:
-            return tool, _filled(tool, {where: path, content: step.after}, workspace)
+                given = {where: path, old: step.old, new: step.new}
+                return tool, _filled(tool, given | _mode(tool, _CHANGING), workspace)
+    for tool, content in _writers(tools):
+        given = {_key(tool, _PATH): path, content: step.after}
+        return tool, _filled(tool, given | _mode(tool, _CREATING), workspace)
     raise NoToolError("file edit", tools)
 
 
+def _writers(tools: tuple[Offered, ...]) -> Iterator[tuple[Offered, str]]:
+    """Yield the tools that write a whole file, each with the name of its text."""
+    for tool in _named(tools, _WRITES):
+        if _key(tool, _PATH) and (content := _key(tool, _CONTENT)):
+            yield tool, content
+    for tool in tools:
+        content = _key(tool, _CONTENT)
+        needed = content in tool.schema.get("required", ()) or _mode(tool, _CREATING)
+        if _key(tool, _PATH) and content and needed:
+            yield tool, content
+    for tool in (*_named(tools, _CHANGES), *tools):
+        # One that changes a file, and creates it where there is nothing to be replaced.
+        replaces = _key(tool, _OLD) in tool.schema.get("required", ())
+        if _key(tool, _PATH) and not replaces and (content := _key(tool, _NEW)):
+            yield tool, content
+
+
+def _mode(tool: Offered, wanted: tuple[str, ...]) -> dict[str, str]:
+    """Return the argument by which an editor that does several things is told what to do."""
+    chosen = [name for name in wanted if name in _choices(tool, "command")]
+    return {"command": chosen[0]} if chosen else {}
+
+
+def _choices(tool: Offered, name: str) -> list[Any]:
+    """Return the values of which an argument has to be one; none where it is free."""
+    return list(tool.schema.get("properties", {}).get(name, {}).get("enum", ()))
+
+
 def _read(step: Read, tools: tuple[Offered, ...], workspace: str) -> Given:
+    path = f"{workspace.rstrip('/')}/{step.path}"
     for tool in _named(tools, _READS):
         if where := _key(tool, _PATH):
-            path = f"{workspace.rstrip('/')}/{step.path}"
             return tool, _filled(tool, {where: path}, workspace)
+    for tool in _named(tools, _READS_OF_SEVERAL):
+        files = _items(tool, "files")
+        if files and (where := _key(files, _PATH)):
+            return tool, _filled(tool, {"files": [{where: path}]}, workspace)
     # Agents without such a tool read in their shell.
     return _run(Run(f"cat {step.path}"), tools, workspace)
 
@@ -194,8 +236,11 @@ def _ask(step: Ask, tools: tuple[Offered, ...], workspace: str) -> Given:
 
 def _task(step: Task, tools: tuple[Offered, ...], workspace: str) -> Given:
     for tool in _named(tools, _TASKS):
-        if _key(tool, ("prompt",)):
-            given: dict[str, Any] = {"prompt": step.prompt}
+        if key := _key(tool, ("prompt", "task")):
+            given: dict[str, Any] = {key: step.prompt}
+            if tool.name == "Task" and _key(tool, ("subagent_type",)):
+                # Claude's, before it was called `Agent`: it names its agents in a text alone.
+                given["subagent_type"] = "general-purpose"
             if _key(tool, ("run_in_background",)):
                 # Otherwise the agent goes on meanwhile, and what comes first is chance.
                 given["run_in_background"] = False

@@ -15,6 +15,7 @@ from harness.playback.errors import PlayError
 from harness.playback.pace import Pace
 from harness.playback.segments import Recorded, load
 from harness.playback.shim import PLAYED, RECORDING, write_shim
+from harness.playback.starts import started_before
 from harness.playback.stdio import SIGNALS, EndedError, Process
 from harness.surfaces import SurfaceError, surface
 from harness.surfaces.base import Program
@@ -29,6 +30,7 @@ class Choices(Struct, frozen=True):
     pace: bool = False
     port: int = 0
     shim: Path | None = None
+    state: Path | None = None
 
 
 def play_command(path: Path, choices: Choices) -> int:
@@ -54,7 +56,8 @@ def play_command(path: Path, choices: Choices) -> int:
     if choices.port and not recorded.http:
         raise PlayError(2, f"--port: {recorded.header.surface} does not listen on any")
     say = program.say if program else ""
-    conversation = Conversation(recorded, choices.args, _here(), say=say)
+    started = started_before(recorded, choices.args, _here(), choices.state)
+    conversation = Conversation(recorded, choices.args, _here(), say=say, started=started)
     pace = Pace(time.monotonic) if choices.pace else None
     # Once this has said its last word, a signal that comes too late changes nothing of its end.
     for number in SIGNALS:

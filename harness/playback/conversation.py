@@ -13,7 +13,7 @@ import msgspec
 
 from harness.playback.errors import MismatchError
 from harness.playback.paths import Paths
-from harness.playback.player import Await, End, Player, Step, Write
+from harness.playback.player import Answer, Await, End, Event, Player, Step, Write
 from harness.playback.segments import Recorded, Segment
 
 _decode: Final = msgspec.json.Decoder().decode
@@ -22,6 +22,9 @@ _decode: Final = msgspec.json.Decoder().decode
 class Conversation:
     """Plays the process that `args` name. See `Player`, whose methods it has.
 
+    `started` is how many of that command line the client has started before: the guess with
+    which it begins.
+
     `say` is the line with which a recorder asks an agent for its version, where its command line
     has no way to ask: it is answered as the recorded request of that method was.
 
@@ -29,11 +32,18 @@ class Conversation:
     """
 
     def __init__(
-        self, recorded: Recorded, args: list[str] | None, paths: dict[str, str], say: str = ""
+        self,
+        recorded: Recorded,
+        args: list[str] | None,
+        paths: dict[str, str],
+        say: str = "",
+        started: int = 0,
     ) -> None:
         self._recorded = recorded
         self._real = paths
-        first, *self._others = recorded.named(args, Paths(paths))
+        named = recorded.named(args, Paths(paths))
+        turn = started % len(named)
+        first, *self._others = named[turn:] + named[:turn]
         self._segment = first
         self._player = self._play(first)
         self._say = _decode(say) if say else None
@@ -49,23 +59,24 @@ class Conversation:
         if self._awaits:
             return self._player.step_again()
         step = self._player.step()
-        if self._others and isinstance(step, Write) and step.channel == "stdout":
-            self._written.update(step.line)
+        if self._others:
+            self._written.update(_said(step))
         self._awaits = isinstance(step, Await)
         return step
 
-    def take(self, line: bytes) -> None:
+    def take(self, line: bytes) -> Await:
         """See `Player.take`."""
         try:
-            self._player.take(line)
+            taken = self._player.take(line)
         except MismatchError as error:
             if self._is_question(line):
-                return
-            self._change(line, error)
+                return self._player.step_again()
+            taken = self._change(line, error)
         self._awaits = False
         self._say = None
         if self._others:
             self._received.append(line)
+        return taken
 
     def foresee(self, line: bytes) -> None:
         """See `Player.foresee`."""
@@ -92,16 +103,16 @@ class Conversation:
             Paths(self._real),
         )
 
-    def _change(self, line: bytes, error: MismatchError) -> None:
+    def _change(self, line: bytes, error: MismatchError) -> Await:
         """Go on with another process that has gone the same way and takes the line."""
         for other in self._others:
             player = self._play(other)
             try:
                 if self._follows(player):
-                    player.take(line)
+                    taken = player.take(line)
                     self._player = player
                     self._others = [s for s in self._others if s is not other]
-                    return
+                    return taken
             except MismatchError:
                 continue
         raise error
@@ -111,9 +122,8 @@ class Conversation:
         written = hashlib.sha256()
         lines = iter([*self._received, None])
         while not isinstance(step := player.step(), End):
-            if isinstance(step, Write):
-                if step.channel == "stdout":
-                    written.update(step.line)
+            if not isinstance(step, Await):
+                written.update(_said(step))
                 continue
             line = next(lines)
             if line is None:
@@ -137,6 +147,18 @@ class Conversation:
         self._asked.append(Write(0, 0, "stdout", msgspec.json.encode(answer) + b"\n"))
         self._say = None
         return True
+
+
+def _said(step: Step) -> bytes:
+    """Return what a client heard of a step, but for stderr: that is for people."""
+    match step:
+        case Write(channel="stdout", line=line):
+            return line
+        case Answer(status=status, body=body):
+            return b"%d %s\n" % (status, body)
+        case Event(block=block):
+            return block
+    return b""
 
 
 def _answer(recorded: Recorded, segment: Segment, question: dict[str, Any]) -> Any:

@@ -129,11 +129,16 @@ class Player:
         number = number if frame.channel == "http" and isinstance(number, int) else 0
         return Await(frame.seq, frame.at, number)
 
-    def take(self, line: bytes) -> None:
-        """Take the line (without its line feed) that an `Await` waits for. Raises MismatchError."""
+    def take(self, line: bytes) -> Await:
+        """Take the line (without its line feed) that an `Await` waits for, and return that.
+
+        Raises MismatchError.
+        """
         assert self._awaited is not None  # noqa: S101 - the caller's contract
         self._hold(self._awaited, line, self._keep)
+        taken = self.step_again()
         self._awaited = None
+        return taken
 
     def foresee(self, line: bytes) -> None:
         """Check a line that came before it is waited for; `take` it all the same when it is.

@@ -101,7 +101,7 @@ class Server:
                 case Write(channel=channel, line=line):
                     _put(1 if channel == "stdout" else 2, self._with_port(line))
                 case Await():
-                    await self._take(step)
+                    await self._take()
                 case Answer():
                     self._answer(step)
                 case Event(block=block):
@@ -115,20 +115,20 @@ class Server:
             if self._signals:
                 self._interrupted()
 
-    async def _take(self, step: Await) -> None:
+    async def _take(self) -> None:
         while not self._waiting:
             if self._signals:
                 raise EndedError(self._signals[0], self._conversation.awaited())
             await self._new()
         asked = self._waiting.popleft()
         try:
-            self._conversation.take(asked.line)
+            taken = self._conversation.take(asked.line)
         except MismatchError as error:
             self._refuse(asked, error)
             raise
-        self._open[step.request] = asked
+        self._open[taken.request] = asked
         if self._pace:
-            self._pace.taken(step.at)
+            self._pace.taken(taken.at)
 
     def _answer(self, step: Answer) -> None:
         asked = self._open.pop(step.request, None)

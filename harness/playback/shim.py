@@ -48,6 +48,9 @@ def write_shim(folder: Path, cassette: Path, header: Header, *, pace: bool) -> P
     mark = msgspec.json.encode(Played(header.id, header.provenance)).decode()
     command = [sys.executable, "-P", "-m", "harness.cli", "play", str(cassette.resolve())]
     command += ["--pace"] if pace else []
+    state = folder.resolve() / f".{name}.starts"
+    state.unlink(missing_ok=True)
+    command += ["--state", str(state)]
     part = folder / f".{name}.part"
     part.write_text(f'#!/bin/sh\n{_MARK}{mark}\nexec {shlex.join(command)} -- "$@"\n', "utf-8")
     part.chmod(0o755)

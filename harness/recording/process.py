@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 from harness.recording.errors import RecordError
 from harness.recording.isolation import LAUNCHER, Namespace
@@ -137,7 +137,7 @@ class Process:
             for channel, reader in self._readers.items()
         }
         try:
-            await _exited(self._process)
+            await exited(self._process)
             # What it left in its group ends with it. A process that left the group may hold the
             # pipes open, and write on: what was in them at the end has this long to be read.
             pumps = await self._drain(pumps, grace)
@@ -196,15 +196,41 @@ async def start(  # noqa: PLR0913 - what a process needs
 
     Raises RecordError (5) where it cannot be started.
     """
+    process, told = popen(program, args, env=env, cwd=cwd, namespace=namespace)
+    started = Process(process, sink)
+    try:
+        if number := await failure(told):
+            raise RecordError(5, _why(program, number))  # noqa: TRY301
+        await started.connect(grace)
+    except BaseException:
+        await started.kill()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+        raise
+    return started
+
+
+def popen(  # noqa: PLR0913 - what a process needs
+    program: str,
+    args: list[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str,
+    namespace: Namespace | None,
+    stdin: int = subprocess.PIPE,
+    stderr: int = subprocess.PIPE,
+) -> tuple[subprocess.Popen[bytes], BinaryIO]:
+    """Start the program through the launcher; the pipe tells `failure` whether it did start."""
     status, theirs = os.pipe()
     files = namespace.files if namespace else []
     try:
-        process = subprocess.Popen(  # noqa: ASYNC220 - returns at once
+        process = subprocess.Popen(
             [sys.executable, "-I", "-S", LAUNCHER, "run", str(theirs),
              ",".join(map(str, files)) or "-", program, *args],
-            stdin=subprocess.PIPE,
+            stdin=stdin,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             env=dict(env),
             cwd=cwd,
             pass_fds=[theirs, *files],
@@ -216,20 +242,19 @@ async def start(  # noqa: PLR0913 - what a process needs
         raise
     finally:
         os.close(theirs)
-    started = Process(process, sink)
-    told = os.fdopen(status, "rb", buffering=0)
+    return process, os.fdopen(status, "rb", buffering=0)
+
+
+async def failure(told: BinaryIO) -> int:
+    """Return the errno with which the program could not be started; 0 where it was."""
+    reader = asyncio.StreamReader(limit=_CHUNK)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), told
+    )
     try:
-        report = await (await started.reader(told)).read()
-        if report:
-            raise RecordError(5, _why(program, int(report)))  # noqa: TRY301
-        await started.connect(grace)
-    except BaseException:
-        await started.kill()
-        for pipe in (told, process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()
-        raise
-    return started
+        return int(await reader.read() or 0)
+    finally:
+        transport.close()
 
 
 def _why(program: str, number: int) -> str:
@@ -241,7 +266,7 @@ def _why(program: str, number: int) -> str:
     return f"starting the agent {program}: {os.strerror(number)}; {hint}"
 
 
-async def _exited(process: subprocess.Popen[bytes]) -> None:
+async def exited(process: subprocess.Popen[bytes]) -> None:
     """Wait for the end without reaping: the group's id stays taken until its rest is ended."""
     try:
         handle = os.pidfd_open(process.pid)

@@ -7,7 +7,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -18,13 +18,16 @@ from harness.cassette.scrub import Scrubber
 from harness.cassette.show import printable
 from harness.recording import process as processes
 from harness.recording.errors import RecordError
+from harness.recording.hands import Hands
 from harness.recording.isolation import Namespace
 from harness.surfaces.base import (
     Action,
     Answer,
     CloseStdin,
+    Do,
     Done,
     Driver,
+    End,
     Failed,
     OnceHeld,
     OnceSilent,
@@ -41,6 +44,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _encode = msgspec.json.Encoder().encode
+
+
+Item: TypeAlias = tuple[processes.Came | Literal["work"], Any, int]
+"""What came, or what follows from work that is done, and when."""
 
 
 class Limits(Struct, frozen=True):
@@ -97,12 +104,13 @@ class Session:
         self._on_frame = on_frame
         self._begun = time.monotonic()
         self._at = 0
-        self._queue: asyncio.Queue[tuple[processes.Came, Any, int]] = asyncio.Queue(256)
+        self._queue: asyncio.Queue[Item] = asyncio.Queue(256)
         self._server: Server | None = None
         self._numbers = itertools.count(1)
         self._sink = processes.Sink(self._put, limits.bytes)
         self._process: processes.Process | None = None
         self._exits_due = 0
+        self.hands = Hands(env, namespace, limits.grace, self._done)
 
     async def start(self, args: list[str]) -> None:
         """See `Wire.start`. Raises RecordError (5) where the program does not start."""
@@ -147,21 +155,30 @@ class Session:
     async def frames(self) -> AsyncIterator[Frame]:
         """See `Wire.frames`. Raises RecordError where a limit is passed."""
         while self.goes_on:
-            yield await self._heard(await self._queue.get())
+            came = await self._heard(await self._queue.get())
+            if isinstance(came, Frame):
+                yield came
 
     @property
     def goes_on(self) -> bool:
         """Whether there is, or will be, another frame."""
         return bool(self._exits_due) or not self._queue.empty()
 
-    async def next(self) -> Frame | None:
-        """Return the next frame; where there is something `later`, None once it is time for it."""
+    async def next(self) -> Frame | list[Action] | None:
+        """Return the next frame, or what follows from work that is done.
+
+        Where there is something `later`, None once it is time for it.
+        """
         if not self.later:
             return await self._next()
-        return await (self.calm() if self.is_to_be_held else self.coming(self.limits.quiet))
+        return await (self._calm() if self.is_to_be_held else self._coming(self.limits.quiet))
 
     async def coming(self, patience: float) -> Frame | None:
         """See `ServerWire.coming`."""
+        came = await self._coming(patience)
+        return came if isinstance(came, Frame) else None
+
+    async def _coming(self, patience: float) -> Frame | list[Action] | None:
         try:
             async with asyncio.timeout(patience):
                 item = await self._queue.get()
@@ -171,6 +188,10 @@ class Session:
 
     async def calm(self) -> Frame | None:
         """See `ServerWire.calm`."""
+        came = await self._calm()
+        return came if isinstance(came, Frame) else None
+
+    async def _calm(self) -> Frame | list[Action] | None:
         coming = asyncio.ensure_future(self._queue.get())
         holding = asyncio.ensure_future(self.held.wait())
         try:
@@ -180,7 +201,7 @@ class Session:
         finally:
             holding.cancel()
             coming.cancel()
-        return await self.coming(self.limits.quiet)
+        return await self._coming(self.limits.quiet)
 
     def connect(self, url: str) -> None:
         """See `ServerWire.connect`."""
@@ -228,7 +249,9 @@ class Session:
                 while self._exits_due:
                     async with asyncio.timeout(self.limits.quiet):
                         item = await self._queue.get()
-                    self._take(*item)
+                    came = self._take(*item)
+                    if isinstance(came, list):
+                        await _perform(self, came)
         await self.close_stdin()
         # A server does not end with its stdin: no use in waiting for that.
         for name in ("", "SIGTERM", "SIGKILL")[self._server is not None :]:
@@ -240,7 +263,8 @@ class Session:
                     while self._exits_due:
                         await self._next()
             if not self._exits_due:
-                return
+                break
+        await self.hands.end()
 
     @property
     def recorded(self) -> int:
@@ -259,6 +283,8 @@ class Session:
         """End the process and its group at once, whatever state all is in."""
         if self._process is not None:
             await self._process.kill()
+        await self.hands.end()
+
         if self._server is not None:
             await self._server.close()
 
@@ -284,18 +310,22 @@ class Session:
         how = "" if self._exits_due else f"; the agent ended ({_ended(self.end)})"
         raise RecordError(5, f"{what}{how}; awaited: {self.awaiting}{self.said()}")
 
+    async def _done(self, actions: list[Action]) -> None:
+        await self._queue.put(("work", actions, self._now()))
+
     async def _put(self, channel: processes.Came, what: Any) -> None:
         if channel == "exit" and self._server is not None:
             # What the process sent over its sockets came before its end.
             await self._server.heard(self.limits.grace)
         await self._queue.put((channel, what, self._now()))
 
-    async def _next(self) -> Frame | None:
+    async def _next(self) -> Frame | list[Action] | None:
         return self._take(*await self._queue.get())
 
-    async def _heard(self, item: tuple[processes.Came, Any, int]) -> Frame:
+    async def _heard(self, item: Item) -> Frame | list[Action]:
         """Take what came, for a client that still listens: its stream is not to end."""
-        return self._take(*item) or await self._broken("the agent's stream of events ended")
+        came = self._take(*item)
+        return await self._broken("the agent's stream of events ended") if came is None else came
 
     def _overflow(self) -> NoReturn:
         raise RecordError(
@@ -304,8 +334,16 @@ class Session:
             f"lines; awaited: {self.awaiting}; see what it says with the agent's own command",
         )
 
-    def _take(self, channel: processes.Came, what: Any, at: int) -> Frame | None:
-        """Record what came and return it as the agent sent it; None for a stream's end."""
+    def _take(
+        self, channel: processes.Came | Literal["work"], what: Any, at: int
+    ) -> Frame | list[Action] | None:
+        """Record what came and return it as the agent sent it; None for a stream's end.
+
+        Of work that is done, return what follows from it.
+        """
+        if channel == "work":
+            # An agent that is gone waits for no answer.
+            return what if self._exits_due else []
         if channel == "overflow" or self._writer.frames >= self.limits.frames:
             self._overflow()
         if channel == "sse":
@@ -351,8 +389,10 @@ async def drive(wire: Session, driver: Driver, first: Iterable[Action]) -> None:
         return
     wire.awaiting = driver.awaiting
     while wire.goes_on:
-        frame = await wire.next()
-        done = await _perform(wire, wire.due() if frame is None else driver.on_frame(frame))
+        came = await wire.next()
+        if came is None:
+            came = list(wire.due())
+        done = await _perform(wire, driver.on_frame(came) if isinstance(came, Frame) else came)
         wire.awaiting = driver.awaiting
         if done:
             return
@@ -361,7 +401,7 @@ async def drive(wire: Session, driver: Driver, first: Iterable[Action]) -> None:
     )
 
 
-async def _perform(wire: Session, actions: Iterable[Action]) -> bool:  # noqa: C901 - one case an action
+async def _perform(wire: Session, actions: Iterable[Action]) -> bool:  # noqa: C901, PLR0912 - one case an action
     """Carry out actions in order; True once one of them is `Done`."""
     for action in actions:
         match action:
@@ -380,6 +420,13 @@ async def _perform(wire: Session, actions: Iterable[Action]) -> bool:  # noqa: C
                 wire.signal(name)
             case Start(args):
                 await wire.start(args)
+            case End():
+                await wire.settle()
+            case Do(work, beside):
+                if beside:
+                    wire.hands.beside(work(wire.hands))
+                else:
+                    await _perform(wire, await work(wire.hands))
             case Unhandled(what):
                 wire.unhandled(what)
             case Failed(what):

@@ -5,7 +5,7 @@ files and clocks are the runner's.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
@@ -112,12 +112,62 @@ class OnceHeld(Struct, frozen=True):
     action: Send | Signal
 
 
+class End(Struct, frozen=True):
+    """End the process as at the end of a recording; what it still says is recorded alone.
+
+    A `Start` may follow at once.
+    """
+
+
+class Child(Protocol):
+    """A program that the client runs for its agent, with all that it starts (its group)."""
+
+    @property
+    def status(self) -> Mapping[str, Any] | None:
+        """`{code}` or `{signal}` once it has ended and its output is read, else None."""
+
+    @property
+    def output(self) -> tuple[bytes, bool]:
+        """The last bytes that came on stdout and stderr, and whether earlier ones are gone."""
+
+    async def wait(self) -> Mapping[str, Any]:
+        """Return its `status` once there is one."""
+
+    def kill(self) -> None:
+        """Kill its group, if it has not ended."""
+
+
+class Hands(Protocol):
+    """What the runner does for a driver beside the wire; it ends what is left at the end."""
+
+    async def spawn(
+        self, command: list[str], env: Mapping[str, str], cwd: str, limit: int
+    ) -> Child:
+        """Start a program where the agent runs, its environment with `env` added.
+
+        `limit` is how many bytes of its output are kept. Raises OSError where it cannot start.
+        """
+
+
+class Do(Struct, frozen=True):
+    """Do the client's own work, then carry out the actions that it returns.
+
+    `beside`: the conversation goes on meanwhile. Otherwise nothing else happens until it is done,
+    so that each recording has the answer at the same place; it has to be short.
+    """
+
+    work: "Callable[[Hands], Awaitable[Iterable[Action]]]"
+    beside: bool = False
+
+
 Action = (
     Send
     | SendText
     | CloseStdin
     | Signal
     | Start
+    | End
+    | Do
     | Done
     | Failed
     | Unhandled

@@ -81,6 +81,17 @@ def test_ids_are_renamed_by_first_appearance_and_keep_their_form() -> None:
     assert scrub.text("00000000-0000-0000-0000-000000000000") == str(uuid.UUID(int=0))
 
 
+def test_a_time_in_an_id_tells_ids_apart() -> None:
+    first, second = (f"write_file_{int(NOW.timestamp() * 1000) + more}_0" for more in (0, 333))
+    told = scrubber()
+    assert told.value([first, second, first, int(NOW.timestamp() * 1000)]) == [
+        "write_file_1767225600000_0",
+        "write_file_1767225600001_0",
+        "write_file_1767225600000_0",
+        1767225600000,
+    ]
+
+
 def test_numbers_by_their_key_or_their_size() -> None:
     got = scrubber(Rules(durations=frozenset({"wall"}), processes=frozenset({"child"}))).value(
         {

@@ -47,6 +47,11 @@ def test_a_shell_tool_that_takes_a_list() -> None:
     assert call(RUN, (offered,), "/w")[1] == {"command": ["bash", "-lc", "echo hi"]}
 
 
+def test_a_shell_tool_that_takes_several_commands() -> None:
+    offered = tool("run_commands", ["commands"], commands={"type": "array"})
+    assert call(RUN, (offered,), "/w") == (offered, {"commands": ["echo hi"]})
+
+
 def test_the_apis_own_shell() -> None:
     offered = Offered("local_shell", "local_shell")
     assert call(RUN, (offered,), "/w")[1] == {"command": ["bash", "-lc", "echo hi"]}
@@ -157,6 +162,28 @@ def test_a_change_where_files_can_only_be_written_whole() -> None:
     assert call(CHANGE, (offered,), "/w")[1] == {"path": "/w/a/b.txt", "content": "one\n2\n"}
 
 
+def test_one_editor_that_creates_and_changes() -> None:
+    offered = tool("editor", ["path", "new_text"], path=STRING, old_text=STRING, new_text=STRING)
+    created = {"path": "/w/a/b.txt", "new_text": "one\ntwo\n"}
+    assert call(CREATE, (offered,), "/w") == (offered, created)
+    changed = {"path": "/w/a/b.txt", "old_text": "two", "new_text": "2"}
+    assert call(CHANGE, (offered,), "/w") == (offered, changed)
+
+
+def test_tools_whose_names_nobody_has_listed() -> None:
+    texts = dict.fromkeys(("path", "file_text", "old_str", "new_str"), STRING)
+    does = {"type": "string", "enum": ["view", "create", "str_replace"]}
+    offered = tool("text_helper", ["command", "path"], command=does, **texts)
+    created = {"path": "/w/a/b.txt", "file_text": "one\ntwo\n", "command": "create"}
+    assert call(CREATE, (offered,), "/w") == (offered, created)
+    changed = {"path": "/w/a/b.txt", "old_str": "two", "new_str": "2", "command": "str_replace"}
+    assert call(CHANGE, (offered,), "/w") == (offered, changed)
+    assert tools.shell_tool((offered,)) is None
+    plain = tool("put", ["path", "content"], path=STRING, content=STRING)
+    assert call(CREATE, (offered, plain), "/w")[0] == offered
+    assert call(CREATE, (plain,), "/w")[1] == {"path": "/w/a/b.txt", "content": "one\ntwo\n"}
+
+
 @pytest.mark.parametrize(("step", "wanted"), [(RUN, "shell"), (CREATE, "file edit")])
 def test_no_tool_lists_those_there_are(step: Run | Edit, wanted: str) -> None:
     offered = (Offered("web_search", "other"), tool("look", []))
@@ -262,6 +289,9 @@ def test_a_question_has_its_options_and_what_the_tool_requires() -> None:
 def test_a_file_is_read_with_its_tool_or_in_the_shell() -> None:
     reads = tool("read_file", ["file_path"], file_path=STRING, offset={"type": "integer"})
     assert call(Read("a.txt"), (reads,), "/w/") == (reads, {"file_path": "/w/a.txt"})
+    files = {"type": "array", "items": {"properties": {"path": STRING}, "required": ["path"]}}
+    several = tool("read_files", ["files"], files=files)
+    assert call(Read("a.txt"), (several,), "/w")[1] == {"files": [{"path": "/w/a.txt"}]}
     shell = SHELLS["claude"][0]
     assert call(Read("a.txt"), (shell,), "/w") == (shell, {"command": "cat a.txt"})
 
@@ -290,3 +320,14 @@ def test_a_task_is_given_to_an_agent_that_is_waited_for() -> None:
 def test_without_a_tool_for_it_a_step_cannot_be_called(step: Tool) -> None:
     with pytest.raises(tools.NoToolError, match="it offers: Bash"):
         tools.calls(step, (SHELLS["claude"][0],), "/w")
+
+
+def test_a_task_is_given_by_the_names_of_its_tool() -> None:
+    spawn = tool("spawn_agent", ["systemPrompt", "task"], systemPrompt=STRING, task=STRING)
+    assert call(Task("Count.", ()), (spawn,), "/w")[1] == {
+        "task": "Count.",
+        "systemPrompt": "As the user asked",
+    }
+    older = tool("Task", ["prompt", "subagent_type"], prompt=STRING, subagent_type=STRING)
+    given = call(Task("Count.", ()), (older,), "/w")[1]
+    assert given == {"prompt": "Count.", "subagent_type": "general-purpose"}

@@ -1,10 +1,12 @@
 """`harness play`: choosing a process, standing in for a program, what cannot be played."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -61,6 +63,31 @@ def test_processes_of_one_command_line_are_told_apart_by_what_the_client_says(
     unlike = [hello[0], says(id=0, result={"v": 2}), *other]
     path = cassette(tmp_path / "u.jsonl", [*hello, *first, start, *unlike])
     assert run(path, (line % "load").encode(), "acp")[0] == 1
+
+
+def test_starts_of_one_command_line_are_counted_for_each_client(tmp_path: Path) -> None:
+    start: Entry = ("out", "start", {"command": ["agent", "acp"]})
+    other: Entry = ("out", "start", {"command": ["agent", "login"]})
+    path = cassette(
+        tmp_path / "t.jsonl",
+        [says(n=1), OVER, other, says(n=9), OVER, start, says(n=2), OVER],
+    )
+    state = tmp_path / "starts"
+
+    def n(*args: str, options: tuple[str, ...] = ("--state", str(state)), env: Any = None) -> int:
+        code, out, err = run(
+            path, b"", *(args or ("acp",)), options=options, env=os.environ | (env or {})
+        )
+        assert (code, err) == (0, "")
+        return int(json.loads(out)["n"])
+
+    recording = {"HARNESS_RECORDING": "a", "HARNESS_PLAYED": "1"}
+    assert [n(), n("login"), n(), n()] == [1, 9, 2, 1]
+    # Another client begins anew, and so does one whose count cannot be read.
+    assert [n(env=recording), n(env=recording), n()] == [1, 2, 1]
+    state.write_text("{")
+    assert [n(), n(options=()), n()] == [1, 1, 2]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["starts", "t.jsonl"]
 
 
 def test_a_shim_stands_in_path_under_the_agents_name(tmp_path: Path) -> None:

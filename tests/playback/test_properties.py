@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.cassette import classify
@@ -80,6 +80,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"
 )
 
 
+@settings(deadline=None)  # how long it takes says nothing on a busy machine
 @given(st.lists(VALUES.map(msgspec.json.encode) | TEXTS.map(str.encode), max_size=5))
 def test_a_stream_of_events_is_read_as_it_was_recorded(lines: list[bytes]) -> None:
     """What a recorder makes of the blocks that are played is what the frames have."""
@@ -92,6 +93,7 @@ def test_a_stream_of_events_is_read_as_it_was_recorded(lines: list[bytes]) -> No
 IDS = st.lists(st.integers(50, 99) | st.text(max_size=3), min_size=12, max_size=12, unique=True)
 
 
+@settings(deadline=None)  # how long it takes says nothing on a busy machine
 @given(conversations(), IDS)
 def test_the_recorded_client_gets_the_recorded_agent(entries: list[Entry], ids: list[Any]) -> None:
     names = dict(enumerate(ids))
@@ -119,6 +121,7 @@ def mutated(value: Any, path: tuple[Any, ...], instead: Any) -> Any:
     return again
 
 
+@settings(deadline=None)  # how long it takes says nothing on a busy machine
 @given(st.data())
 def test_any_line_that_differs_is_told_at_its_frame(data: st.DataObject) -> None:
     entries = data.draw(conversations().filter(lambda made: any(e[0] == "out" for e in made)))

@@ -156,6 +156,19 @@ def test_the_port_is_the_clients_to_choose(tmp_path: Path) -> None:
     assert (process.returncode, b"no process was started with these" in err) == (1, True)
 
 
+@pytest.mark.parametrize(("second", "status"), [(1, 200), (2, 409)])
+def test_a_process_that_was_not_guessed(tmp_path: Path, second: int, status: int) -> None:
+    """Its request is answered under its own number; one that has said another thing is not it."""
+    talk = [LISTENING, request(1, "GET", "/a"), answer(1, 200, body=1), request(2, "GET", "/b")]
+    other = [request(3, "GET", "/a"), answer(3, 200, body=second), request(4, "GET", "/c")]
+    entries = [*talk, answer(2, 200, body=2), KILLED, ("out", "start", {"command": [*COMMAND]})]
+    path = played(tmp_path, [*entries, LISTENING, *other, answer(4, 200, body=3), KILLED])
+    with serving(path) as (_, client):
+        assert client.get("/a").json() == 1
+        told = client.get("/c")
+        assert (told.status_code, told.text == "3") == (status, status == 200)
+
+
 def test_a_signal_in_the_middle(tmp_path: Path) -> None:
     with serving(played(tmp_path, TALK)) as (process, _):
         process.send_signal(signal.SIGINT)

@@ -8,7 +8,7 @@ from msgspec import UNSET
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.canonical.names import TurnState
-from harness.surfaces.acp.names import CONFIGURES, OPENS, QUIET, Message, key, table
+from harness.surfaces.acp.names import CONFIGURES, OPENS, QUIET, Message, key, table, words
 from harness.surfaces.acp.state import Prompt, Session
 from harness.surfaces.ledger import Ledger
 
@@ -67,7 +67,7 @@ class Answers:
             self._done(method, params, message.get("result"))
 
     def _refused(self, method: str, error: Any) -> None:
-        said = f"{method}: {_words(error)}"
+        said = f"{method}: {words(error)}"
         if method not in _FATAL:
             self.ledger.warn(said, error)
             return
@@ -137,21 +137,21 @@ class Answers:
         error = message.get("error")
         if "error" in message and prompt.cancelled:
             self._end(
-                session, prompt, pl.TurnCompletedPayload("cancelled", errorMessage=_words(error))
+                session, prompt, pl.TurnCompletedPayload("cancelled", errorMessage=words(error))
             )
         elif "error" in message:
             auth = table(error).get("code") == _AUTH_REQUIRED
-            self._fail(prompt, _words(error), error, auth=auth)
-            payload = pl.TurnCompletedPayload("failed", errorMessage=_words(error))
+            self._fail(prompt, words(error), error, auth=auth)
+            payload = pl.TurnCompletedPayload("failed", errorMessage=words(error))
             self._end(session, prompt, payload)
         else:
             self._stopped(session, prompt, table(message.get("result")))
         del session.prompts[key(message["id"])]
 
-    def _fail(self, prompt: Prompt, words: str, detail: Any, *, auth: bool = False) -> None:
+    def _fail(self, prompt: Prompt, said: str, detail: Any, *, auth: bool = False) -> None:
         self.ledger.emit(
             ev.RuntimeError,
-            pl.RuntimeErrorPayload(words, "permission_error" if auth else "provider_error", detail),
+            pl.RuntimeErrorPayload(said, "permission_error" if auth else "provider_error", detail),
             thread=prompt.turn.thread,
             turn=prompt.turn.id,
             refs=prompt.turn.refs,
@@ -173,25 +173,12 @@ class Answers:
                 self.ledger.warn("the usage is all zero: it is not known", tokens, prompt.turn)
             else:
                 usage = {"scope": "turn", "tokens": tokens}
-        words: Any = UNSET
+        said: Any = UNSET
         if state == "failed":
-            words = "the agent refuses to go on"
-            self._fail(prompt, words, result)
-        self._end(
-            session, prompt, pl.TurnCompletedPayload(state, reason, usage, errorMessage=words)
-        )
+            said = "the agent refuses to go on"
+            self._fail(prompt, said, result)
+        self._end(session, prompt, pl.TurnCompletedPayload(state, reason, usage, errorMessage=said))
 
     def _end(self, session: Session, prompt: Prompt, payload: pl.TurnCompletedPayload) -> None:
         session.close_tools(prompt.turn)
         self.ledger.end_turn(prompt.turn, payload)
-
-
-def _words(error: Any) -> str:
-    """What an error says, in words."""
-    fields = table(error)
-    said = fields.get("message")
-    data = fields.get("data")
-    detail = table(data).get("details", table(data).get("message", data))
-    if isinstance(detail, str) and detail and isinstance(said, str) and said:
-        return f"{said}: {detail}"
-    return said if isinstance(said, str) and said else f"error {fields.get('code', error)!r}"

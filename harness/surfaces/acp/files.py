@@ -1,12 +1,14 @@
 """`fs/*`, served for real: text files of the workspace, and of nowhere else."""
 
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from harness.surfaces.acp.names import Message
 
-INVALID: int = -32602
-NOT_FOUND: int = -32002
+INVALID: Final = -32602
+NOT_FOUND: Final = -32002
+UNKNOWN: Final = -32601
 
 
 class RefusedError(Exception):
@@ -22,14 +24,18 @@ def serve(method: str, params: Message, workspace: str) -> Any:
     path = inside(params.get("path"), workspace)
     try:
         if method == "fs/read_text_file":
-            return {"content": _lines(path.read_text("utf-8"), params)}
+            # Not `read_text`: it would change the ends of lines.
+            return {"content": _lines(path.read_bytes().decode("utf-8"), params)}
+        if method != "fs/write_text_file":
+            raise RefusedError(UNKNOWN, f"this client does not know {method}")
         content = params.get("content")
         if not isinstance(content, str):
             raise RefusedError(INVALID, "content is not a text")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, "utf-8")
+        path.write_text(content, "utf-8", newline="")
     except FileNotFoundError:
-        raise RefusedError(NOT_FOUND, f"no such file: {path}") from None
+        # The protocol's own words: agents know them, and create what is not there.
+        raise RefusedError(NOT_FOUND, f"Resource not found: {path}") from None
     except (OSError, UnicodeError) as error:
         raise RefusedError(INVALID, f"{path}: {error}") from None
     return {}
@@ -53,4 +59,7 @@ def _lines(content: str, params: Message) -> str:
     line, limit = params.get("line"), params.get("limit")
     first = line - 1 if type(line) is int and line > 0 else 0
     last = first + limit if type(limit) is int and limit >= 0 else None
-    return "".join(content.splitlines(keepends=True)[first:last])
+    if not first and last is None:
+        return content
+    # Not `splitlines`: a line ends at a line feed alone.
+    return "".join(re.findall(r"[^\n]*\n|[^\n]+", content)[first:last])

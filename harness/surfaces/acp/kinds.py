@@ -3,8 +3,7 @@
 from typing import Any
 
 from harness.cassette import Frame
-from harness.surfaces import lenient
-from harness.surfaces.acp.names import is_response, key, table
+from harness.surfaces.acp.names import is_response, key, read, table
 
 
 class Kinds:
@@ -25,7 +24,7 @@ class Kinds:
             noise = "noise" if channel == "stdout" else "client noise"
             if type(frame.data) is dict:
                 return self._name(channel, frame.data) or noise
-            messages = lenient.read(frame).messages
+            messages = read(frame).messages
             names = [self._name(channel, message) or noise for message in messages]
             return names[0] if names else noise
         if channel == "start":

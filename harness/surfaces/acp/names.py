@@ -7,6 +7,9 @@ from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
 
+from harness.cassette import Frame
+from harness.surfaces import lenient
+
 Message = dict[str, Any]
 
 OPENS: Final = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
@@ -60,6 +63,14 @@ UPDATES: Final = (
 _IDS: Final = frozenset({str, int, bool})
 
 
+def read(frame: Frame) -> lenient.Reading:
+    """Return the messages of a line; ACP has no batches, yet one holds messages all the same."""
+    data = frame.data
+    if isinstance(data, list) and data and all(type(part) is dict for part in data):
+        return lenient.Reading(data, f"a batch was read as {len(data)} messages")
+    return lenient.read(frame)
+
+
 def key(id_: Any) -> Any:
     """1, "1" and true are three ids of JSON-RPC, and one dictionary key of Python."""
     kind = type(id_)
@@ -85,3 +96,14 @@ def table(value: Any) -> Message:
 def is_response(message: Message) -> bool:
     """Whether a message answers a request."""
     return "id" in message and ("result" in message or "error" in message)
+
+
+def words(error: Any) -> str:
+    """What an error says, in words."""
+    fields = table(error)
+    said = fields.get("message")
+    data = fields.get("data")
+    detail = table(data).get("details", table(data).get("message", data))
+    if isinstance(detail, str) and detail and isinstance(said, str) and said:
+        return f"{said}: {detail}"
+    return said if isinstance(said, str) and said else f"error {fields.get('code', error)!r}"

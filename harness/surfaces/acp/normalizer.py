@@ -1,11 +1,9 @@
 """The reference normalizer of ACP: EVENTS.md 5, DECISIONS.md 5, 6 and 31 to 36."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any
 
 from msgspec import UNSET
 
-from harness.canonical import EventBase
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.canonical.names import RawSource
@@ -13,16 +11,14 @@ from harness.cassette import Frame, Header
 from harness.surfaces import lenient
 from harness.surfaces.acp import updates
 from harness.surfaces.acp.answers import Answers
-from harness.surfaces.acp.names import CLIENT, Message, is_response, key, table
+from harness.surfaces.acp.names import CLIENT, Message, is_response, key, read, table
 from harness.surfaces.acp.questions import Questions
 from harness.surfaces.acp.state import Prompt, Session
 from harness.surfaces.ledger import Ledger
-from harness.surfaces.lines import exited
-
-_ODD: Final = (KeyError, TypeError, AttributeError, ValueError)
+from harness.surfaces.lines import LineNormalizer
 
 
-class Normalizer:
+class Normalizer(LineNormalizer):
     """See `harness.surfaces.base.Normalizer`."""
 
     notification: RawSource = "acp.notification"
@@ -30,32 +26,22 @@ class Normalizer:
     response: RawSource = "acp.response"
 
     def __init__(self, header: Header) -> None:
-        self.ledger = ledger = Ledger(header)
+        super().__init__(Ledger(header))
         self.sessions: dict[str, Session] = {}
-        self.questions = Questions(ledger)
-        self.answers = Answers(ledger, self.session)
+        self.questions = Questions(self.ledger)
+        self.answers = Answers(self.ledger, self.session)
         self.updates = dict(updates.HANDLERS)
-        self._last: Frame | None = None
-        self._errors = ""
 
-    def feed(self, frame: Frame) -> Iterable[EventBase]:
-        """Return the events that this frame causes."""
-        self._last = frame
-        channel = frame.channel
-        if channel in {"stdout", "stdin"}:
-            self._line(frame)
-        elif channel == "stderr":
-            self._errors = str(frame.content)
-        elif channel == "exit":
-            self._exit(frame)
-        return self.ledger.take()
+    def read(self, frame: Frame) -> lenient.Reading:
+        """See `LineNormalizer.read`."""
+        return read(frame)
 
-    def close(self) -> Iterable[EventBase]:
-        """Return what the end of the frames causes: whatever is still open is closed."""
-        if self._last is not None:
-            self.ledger.cause(self._last, self._source(self._last))
-        self._close_all()
-        return self.ledger.take()
+    def warn(self, message: str) -> None:
+        """See `LineNormalizer.warn`."""
+        self.ledger.warn(message)
+
+    def new_process(self, frame: Frame) -> None:
+        """See `LineNormalizer.new_process`. Its first answer is the evidence of a session."""
 
     def session(self, native: Any) -> Session:
         """Return the session of that native id, known from now on."""
@@ -65,46 +51,21 @@ class Normalizer:
             session = self.sessions[name] = Session(self.ledger, name)
         return session
 
-    def _line(self, frame: Frame) -> None:
-        handle = self._agent if frame.channel == "stdout" else self._client
-        if type(frame.data) is dict:
-            handle(frame, frame.data)
-            return
-        reading = lenient.read(frame)
-        for message in reading.messages:
-            handle(frame, message)
-        if not reading.messages:
-            self._noise(frame)
-        elif reading.flaw:
-            self.ledger.warn(reading.flaw)
-
-    def _noise(self, frame: Frame) -> None:
-        self.ledger.cause(frame, "process.stdout")
-        who = "the agent" if frame.channel == "stdout" else "the client"
-        self.ledger.warn(f"{who} sent a line that is not of the protocol")
-
-    def _guard(self, handler: Callable[[Message], None], message: Message) -> None:
-        """Handle a message; one that has not the shape of its kind gives a warning."""
-        try:
-            handler(message)
-        except _ODD as error:
-            name = message.get("method", "a response")
-            self.ledger.warn(f"{name} has not the shape that it should: {error!r}")
-
-    def _agent(self, frame: Frame, message: Message) -> None:
+    def message(self, frame: Frame, message: Message) -> None:
+        """See `LineNormalizer.message`."""
         method = message.get("method")
         if not isinstance(method, str):
             if not is_response(message):
-                self._noise(frame)
+                self.noise(frame)
                 return
             self.ledger.cause(frame, self.response)
-            self._guard(self.answers.answered, message)
+            self.guard(self.answers.answered, message, "a response")
         elif "id" in message:
             self.ledger.cause(frame, self.request, method)
-            self._guard(self._asked, message)
+            self.guard(self._asked, message, method)
         else:
             self.ledger.cause(frame, self.notification, method)
-            self._guard(self.notified, message)
+            self.guard(self.notified, message, method)
 
     def _asked(self, message: Message) -> None:
         session = self.session(table(message.get("params")).get("sessionId"))
@@ -132,17 +93,18 @@ class Normalizer:
         self.answers.start(synthesized=True)
         session.announce(synthesized=True)
 
-    def _client(self, frame: Frame, message: Message) -> None:
+    def client(self, frame: Frame, message: Message) -> None:
+        """See `LineNormalizer.client`."""
         method = message.get("method")
         if not isinstance(method, str):
             if not is_response(message):
-                self._noise(frame)
+                self.noise(frame)
                 return
             self.ledger.cause(frame, self.response)
-            self._guard(self.questions.answer, message)
+            self.guard(self.questions.answer, message, "a response")
             return
         self.ledger.cause(frame, self.request if "id" in message else self.notification, method)
-        self._guard(self._sent, message)
+        self.guard(self._sent, message, method)
 
     def _sent(self, message: Message) -> None:
         method = message["method"]
@@ -153,7 +115,7 @@ class Normalizer:
             for prompt in self.session(params.get("sessionId")).prompts.values():
                 prompt.cancelled = True
         elif method in {"session/load", "session/resume"}:
-            self.session(params.get("sessionId")).replays = True
+            self.session(params.get("sessionId")).replay()
         if "id" not in message:
             return
         self.answers.expect(message["id"], method, params)
@@ -169,15 +131,19 @@ class Normalizer:
             turn = self.ledger.start_turn(repr(message["id"]), session.thread, session.refs)
             session.prompts[key(message["id"])] = Prompt(turn)
 
-    def _exit(self, frame: Frame) -> None:
-        self.ledger.cause(frame, "process.exit")
-        self._close_all()
-        payload = exited(frame, "" if self.answers.started else self._errors)
+    def begin(self) -> bool:
+        """See `LineNormalizer.begin`."""
+        said = self.answers.started
         self.answers.start(synthesized=True)
+        return said
+
+    def ended(self, payload: pl.SessionExitedPayload) -> None:
+        """See `LineNormalizer.ended`."""
         self.ledger.emit(ev.SessionExited, payload)
         self.answers.forget()
 
-    def _close_all(self) -> None:
+    def close_all(self) -> None:
+        """See `LineNormalizer.close_all`."""
         for session in self.sessions.values():
             session.hush()
             for prompt in session.prompts.values():
@@ -192,7 +158,8 @@ class Normalizer:
         payload = pl.TurnCompletedPayload("interrupted", "missing-terminal")
         self.ledger.end_turn(prompt.turn, payload, synthesized=True)
 
-    def _source(self, frame: Frame) -> RawSource:
+    def source(self, frame: Frame) -> RawSource:
+        """See `LineNormalizer.source`."""
         if frame.channel == "exit":
             return "process.exit"
         if frame.channel == "stderr":

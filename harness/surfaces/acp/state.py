@@ -114,6 +114,14 @@ class Session:
         """Add to an item's data that it is history, not new output."""
         return {**data, "replay": True} if self.replays else data
 
+    def replay(self) -> None:
+        """What comes from now on is history: its tools are told anew, whatever their ids."""
+        self.replays = True
+        self.hush()
+        self.close_tools(None)
+        # What a turn that goes on has open is not history yet.
+        self.tools = {native: tool for native, tool in self.tools.items() if tool.item.open}
+
     def speak(self, role: Role, native: Any, content: Any) -> None:
         """Handle a chunk of a message; another role or `messageId` ends the one before."""
         talk = self.talk
@@ -177,8 +185,9 @@ class Session:
             if turn is not None and not tool.declined:
                 continue
             detail = "declined by the client" if tool.declined else "no result by the end"
-            payload = pl.ItemLifecyclePayload(tool.item.type, status, tool.item.title, detail)
-            self.ledger.complete(tool.item, status, payload, synthesized=True)
+            item = tool.item
+            payload = pl.ItemLifecyclePayload(item.type, status, item.title, detail, item.data)
+            self.ledger.complete(item, status, payload, synthesized=True)
 
 
 def _words(content: Any) -> str | None:

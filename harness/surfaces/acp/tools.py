@@ -32,7 +32,7 @@ STATUS: Final[dict[str, ItemStatus]] = {
     "failed": "failed",
 }
 _NOT_DATA: Final = frozenset({"sessionUpdate", "toolCallId", "title", "status"})
-_COMMANDS: Final = ("command", "cmd")
+_COMMANDS: Final = ("command", "cmd", "commands")
 
 
 def call(session: Session, said: Message, *, by: str) -> Tool | None:
@@ -95,7 +95,7 @@ def command(said: Message) -> str | UnsetType:
     for field in _COMMANDS:
         value = raw.get(field)
         if isinstance(value, list):
-            value = " ".join(map(str, value))
+            value = ("; " if field == "commands" else " ").join(map(str, value))
         if isinstance(value, str) and value:
             return value
     return UNSET

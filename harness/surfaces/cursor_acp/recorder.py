@@ -8,17 +8,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.surfaces.acp.names import Message, table
-from harness.surfaces.acp.recorder import CAPABILITIES, RULES, AcpDriver, prepare
+from harness.surfaces.acp.recorder import CAPABILITIES, RULES, AcpDriver, capabilities, prepare
 from harness.surfaces.base import Action, Send, Setup
 from harness.surfaces.cursor_acp.normalizer import TOLD
 
-__all__ = ["CAPABILITIES", "PROTOCOL", "RULES", "make_driver", "prepare"]
+__all__ = ["CAPABILITIES", "PROTOCOL", "RULES", "capabilities", "make_driver", "prepare"]
 
 PROTOCOL = "Cursor ACP, version 1"
 
 
 class CursorDriver(AcpDriver):
     """Answers `cursor/*` as Cursor's documentation asks: an error would strand the agent."""
+
+    def on_notification(self, method: str) -> Iterator[Action]:
+        """Report a notification that is not known."""
+        if method not in TOLD:
+            yield from super().on_notification(method)
 
     def on_request(self, method: str, id_: Any, params: Message) -> Iterator[Action]:
         """Answer a request of the agent's."""
@@ -27,7 +32,7 @@ class CursorDriver(AcpDriver):
             yield _outcome(id_, {"outcome": "answered", "answers": answers})
         elif method == "cursor/create_plan":
             approvals = self.turns[max(self._turn, 0)].client.approvals
-            yield _outcome(id_, {"outcome": "accepted" if approvals == "allow" else "rejected"})
+            yield _outcome(id_, {"outcome": "rejected" if approvals == "decline" else "accepted"})
         elif method in TOLD:
             yield Send({"jsonrpc": "2.0", "id": id_, "result": {}})
         else:

@@ -20,7 +20,7 @@ COMPLETE: Final = True
 """The document names every event but what `BEYOND` matches; of routes it is not asked."""
 
 BEYOND: Final = (
-    r"start|stdout|stderr|exit|noise|comment|incomplete|repeat event|client noise"
+    r"start|stdout|stderr|exit|noise|comment|incomplete|repeat .*|client noise"
     r"|(client|response|error) .*"
     r"|message\.(part\.)?updated unknown|message\.updated user diff"
     r"|message\.part\.updated tool output"

@@ -1,9 +1,11 @@
 """Names the native kind of each frame of an opencode conversation."""
 
-from typing import Any
+from typing import Any, Final
 
 from harness.cassette import Frame
 from harness.surfaces.opencode.names import changed_files, grows, route, table, text, unwrap
+
+_HISTORY: Final = "GET /session/{id}/message"
 
 
 class Kinds:
@@ -12,12 +14,14 @@ class Kinds:
     An event is named by its type, `message.part.updated` with the part's type, and `output` where
     it tells what a running tool has put out so far, `message.updated` with the role, and `diff`
     where it tells of changed files; an exchange by its route. `repeat event` is an event whose id
-    was there before; `comment` and `incomplete` are what of the stream is no event.
+    was there before, `repeat response ROUTE` a history that the process has told already;
+    `comment` and `incomplete` are what of the stream is no event.
     """
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
         self._sent: dict[Any, str] = {}
+        self._parts: set[str] = set()
 
     def of(self, frame: Frame) -> str:
         """Return the frame's kind."""
@@ -25,6 +29,8 @@ class Kinds:
             return self._event(frame)
         if frame.channel == "http":
             return self._exchange(frame)
+        if frame.channel == "exit":
+            self._parts.clear()
         return frame.channel
 
     def _event(self, frame: Frame) -> str:
@@ -40,6 +46,7 @@ class Kinds:
         properties = table(event.get("properties"))
         if kind == "message.part.updated":
             part = table(properties.get("part"))
+            self._parts.add(text(part.get("id")))
             output = " output" if grows(part) else ""
             return f"{kind} {text(part.get('type')) or 'unknown'}{output}"
         if kind == "message.updated":
@@ -60,7 +67,21 @@ class Kinds:
         if not isinstance(status, int):
             return "noise"
         name = self._sent.pop(repr(message.get("request")), "unknown")
+        if name == _HISTORY and status < 400 and self._is_told(message.get("body")):  # noqa: PLR2004 - HTTP
+            return f"repeat response {name}"
         return f"{'error' if status >= 400 else 'response'} {name}"  # noqa: PLR2004 - HTTP
+
+    def _is_told(self, body: Any) -> bool:
+        """Whether a history has parts, and the process has told all of them before."""
+        lists = [table(m).get("parts") for m in (body if isinstance(body, list) else [])]
+        parts = {
+            text(table(part).get("id"))
+            for found in lists
+            for part in (found if isinstance(found, list) else [])
+        }
+        told = bool(parts) and self._parts.issuperset(parts)
+        self._parts |= parts
+        return told
 
 
 def flawed(frame: Frame) -> str:

@@ -172,6 +172,8 @@ class Normalizer:
         self._begin()
         self.ledger.emit(ev.SessionExited, payload)
         self.started = False
+        for session in self.sessions.values():
+            session.leave()
 
     def _close_all(self) -> None:
         for session in self.sessions.values():

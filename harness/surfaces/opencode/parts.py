@@ -1,12 +1,12 @@
 """Parts of messages: text, reasoning, tools, steps, patches; streamed, told again, restored."""
 
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UNSET, structs
 
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
-from harness.canonical.names import CanonicalItemType
+from harness.canonical.names import CanonicalItemType, ContentStreamKind
 from harness.surfaces.ledger import Ledger
 from harness.surfaces.opencode.names import TOOLS, Message, table, text
 from harness.surfaces.opencode.state import Part, Session
@@ -15,6 +15,10 @@ _OTHERS: dict[str, CanonicalItemType] = {
     "patch": "file_change",
     "subtask": "collab_agent_tool_call",
     "compaction": "context_compaction",
+}
+_STREAMS: Final[dict[str, ContentStreamKind]] = {
+    "reasoning": "reasoning_text",
+    "command_execution": "command_output",
 }
 
 
@@ -61,11 +65,14 @@ class Parts:
         self.ledger.warn("a part was removed", properties, session.turn)
 
     def restored(self, session: Session, message: Message) -> None:
-        """Tell the parts of a message of the history, marked, in no turn."""
+        """Tell the parts of a message of the history, marked, in no turn.
+
+        What the process has told already is not told again.
+        """
         role = text(table(message.get("info")).get("role"))
         for told in message["parts"]:
             kind = self._type(told, role)
-            if kind is None:
+            if kind is None or told.get("id") in session.parts:
                 continue
             data: Message = {"replay": True, **_content(told)}
             status = _status(session, told)
@@ -73,6 +80,7 @@ class Parts:
             payload = pl.ItemLifecyclePayload(kind, "inProgress", title, data=data)
             refs = structs.replace(session.refs, providerItemId=text(told.get("id")) or UNSET)
             item = self.ledger.start_item(None, "", payload, refs, session.thread)
+            session.parts[text(told.get("id"))] = Part(item)
             self.ledger.complete(item, status, structs.replace(payload, status=status))
 
     def _type(self, told: Message, role: str) -> CanonicalItemType | None:
@@ -108,8 +116,10 @@ class Parts:
             self._update(part, {"text": part.said})
             return
         part.said += words
-        part.item.data = {"text": part.said}
-        stream: Any = "reasoning_text" if part.item.type == "reasoning" else "assistant_text"
+        # What a turn leaves open ends with it.
+        name = "output" if part.item.type == "command_execution" else "text"
+        part.item.data = {**(part.known or {}), name: part.said}
+        stream = _STREAMS.get(part.item.type, "assistant_text")
         turn = part.item.turn
         self.ledger.emit(
             ev.ContentDelta,
@@ -161,7 +171,7 @@ class Parts:
         elif not ended:
             part.replaced = whole
             self._update(part, {"text": whole, "replaces": True})
-            part.item.data = {"text": whole}
+            part.item.data = {"text": part.said, "finalText": whole}
 
     def _update(self, part: Part, data: Message) -> None:
         self.ledger.update(
@@ -182,15 +192,53 @@ class Parts:
         status = _status(session, told)
         state = table(told.get("state"))
         title: Any = _title(told) or UNSET
+        part.item.title = title
         detail: Any = text(state.get("error")) or UNSET
+        output = text(table(state.get("metadata")).get("output"))
+        ended = status in {"completed", "failed", "declined"}
+        streams = part.item.type == "command_execution"
+        known = {name: data[name] for name in data if name not in {"metadata", "output"}}
+        if streams and not ended and output and known == part.known:
+            # Only its output is new.
+            self._output(session, part, output)
+            return
+        if streams and ended and (part.said or part.replaced is not None):
+            self._last_output(session, part, output, data)
         payload = pl.ItemLifecyclePayload(part.item.type, status, title, detail, data)
-        if status in {"completed", "failed", "declined"}:
+        if ended:
             self.ledger.complete(part.item, status, payload)
+            return
+        if state.get("status") not in {"pending", "running"}:
+            self.ledger.warn("a tool's state is not known", state, session.turn)
+        if not new:
+            self.ledger.update(part.item, payload)
+        part.known = known
+        if streams and output:
+            self._output(session, part, output)
+
+    def _output(self, session: Session, part: Part, whole: str) -> None:
+        """Tell what a snapshot of a running command's output adds, or that it replaces all."""
+        if part.replaced is not None or not whole.startswith(part.said):
+            part.replaced = whole
+            self._update(part, {"output": whole, "replaces": True})
+            part.item.data = {**(part.known or {}), "output": part.said, "finalOutput": whole}
+        elif rest := whole[len(part.said) :]:
+            self._say(session, part, rest)
         else:
-            if state.get("status") not in {"pending", "running"}:
-                self.ledger.warn("a tool's state is not known", state, session.turn)
-            if not new:
-                self.ledger.update(part.item, payload)
+            self._update(part, {"output": whole})
+            part.item.data = {**(part.known or {}), "output": whole}
+
+    def _last_output(self, session: Session, part: Part, whole: str, data: Message) -> None:
+        """Tell the rest of a command's output; what the model was told may be another text."""
+        if part.replaced is None and whole.startswith(part.said):
+            if rest := whole[len(part.said) :]:
+                self._say(session, part, rest)
+        else:
+            data["finalOutput"] = whole
+            self.ledger.warn("the output is not what was streamed", UNSET, session.turn)
+        if "output" in data and data["output"] != whole:
+            data["result"] = data["output"]
+        data["output"] = part.said
 
     def _whole(self, session: Session, native: str, told: Message) -> None:
         """A part that is told once, whole."""
@@ -237,9 +285,6 @@ def _content(told: Message) -> Message:
     command = given.get("command")
     if isinstance(command, str):
         data["command"] = command
-        if "output" in more:
-            # While it runs its output is there alone.
-            data.setdefault("output", more["output"])
     code = more.get("exit")
     if isinstance(code, int):
         data["exitCode"] = code

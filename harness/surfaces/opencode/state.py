@@ -13,12 +13,13 @@ from harness.surfaces.ledger import Item, Ledger, Turn
 class Part:
     """A part of a message: its item, and the text that it has streamed so far."""
 
-    __slots__ = ("call", "item", "replaced", "said")
+    __slots__ = ("call", "item", "known", "replaced", "said")
 
     def __init__(self, item: Item, call: str = "") -> None:
         self.item = item
         self.call = call
         self.said = ""
+        self.known: dict[str, Any] | None = None
         self.replaced: str | None = None
 
 
@@ -70,6 +71,12 @@ class Session:
             self.asked_abort = self.evidence = False
             self.error = self.prompt = ""
         return self.turn
+
+    def leave(self) -> None:
+        """Forget what the process has told: another one tells it anew."""
+        for part in self.parts.values():
+            self.ledger.complete(part.item, UNSET, synthesized=True)
+        self.parts, self.calls = {}, {}
 
     def end(self, *, missing: bool = False) -> None:
         """End the open turn as what came in it says; without one, nothing."""

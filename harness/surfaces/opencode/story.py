@@ -47,7 +47,7 @@ class TurnStory:
         self._texts: set[str] = set()
         self._said = ""
         self._answer = ""
-        self._whole = self._stopped = False
+        self._whole = self._stopped = self._begun = False
         self._executed = not turn.command
         self._idle = 0
         self._idle_due = 1
@@ -82,8 +82,8 @@ class TurnStory:
 
     @property
     def is_to_stop_once_held(self) -> bool:
-        """Whether the client aborts as soon as the model was asked, before it says anything."""
-        return self._turn.client.interrupt == "start" and not self._stopped
+        """Whether the client aborts now that the model's answer has begun, and says nothing."""
+        return self._begun and self._turn.client.interrupt == "start" and not self._stopped
 
     def stop(self) -> Request:
         """Return the request that aborts the turn."""
@@ -144,6 +144,8 @@ class TurnStory:
             self._summaries += 1
         elif kind == "message.part.updated" and part.get("type") == "step-finish":
             self._steps += 1
+        elif kind == "message.part.updated" and part.get("type") == "step-start":
+            self._begun = True
         elif kind == "message.part.updated" and part.get("type") == "text":
             self._texts.add(text(part.get("id")))
         elif kind == "message.part.delta" and properties.get("partID") in self._texts:

@@ -18,6 +18,8 @@ PROMPT = request(1, "POST", "/session/ses1/prompt_async", {})
 BUSY = event("session.status", sessionID="ses1", status={"type": "busy"})
 IDLE = event("session.idle", sessionID="ses1")
 
+GONE = ("in", "exit", {"signal": "SIGTERM"})
+
 
 def message(native: str, role: str = "user", **more: Any) -> Entry:
     return event("message.updated", sessionID="ses1", info={"id": native, "role": role, **more})
@@ -91,10 +93,57 @@ def test_a_command_is_called_by_its_command_and_its_output_grows() -> None:
         ]
     )  # fmt: skip
     items = of(told, "ItemStarted", "ItemUpdated", "ItemCompleted")
-    assert [item.payload.title for item in items] == ["bash", "echo hi", "echo hi", "Says hi"]
-    outputs = [item.payload.data.get("output") for item in items]
-    assert outputs == [None, None, "hi\n", "hi\n"]
+    assert [item.payload.title for item in items] == ["bash", "echo hi", "Says hi"]
+    assert [d.payload.delta for d in of(told, "ContentDelta")] == ["hi\n"]
+    assert items[-1].payload.data["output"] == "hi\n"
     assert items[-1].payload.data["exitCode"] == 0
+
+
+def command(*outputs: str, last: str, result: str) -> list[EventBase]:
+    """Tell a command whose output was that at each look, at its end, and for the model."""
+    given: dict[str, Any] = {"input": {"command": "count"}}
+    looks = [tool("running", **given, metadata={"output": output}) for output in outputs]
+    end = tool("completed", **given, metadata={"output": last}, output=result)
+    return normalize([PROMPT, BUSY, tool("running", **given), *looks, end, IDLE])
+
+
+def test_the_output_of_a_command_is_told_as_it_grows() -> None:
+    told = command("", "1\n", "1\n2\n", "1\n2\n", last="1\n2\n3\n", result="1\n2\n3\nthe end")
+    deltas = of(told, "ContentDelta")
+    assert [d.payload.delta for d in deltas] == ["1\n", "2\n", "3\n"]
+    assert {d.payload.streamKind for d in deltas} == {"command_output"}
+    # Neither what was there already nor what comes anew is told a second time.
+    assert [u.payload.data.get("output") for u in of(told, "ItemUpdated")] == [None, "1\n2\n"]
+    (item,) = of(told, "ItemCompleted")
+    assert item.payload.data["output"] == "1\n2\n3\n"
+    assert item.payload.data["result"] == "1\n2\n3\nthe end"
+
+
+def test_an_output_that_was_cut_is_not_passed_off_as_what_was_streamed() -> None:
+    told = command("1\n", "...2\n", "...3\n", last="...3\n", result="cut: ...3\n")
+    assert [d.payload.delta for d in of(told, "ContentDelta")] == ["1\n"]
+    replaced = [u.payload.data for u in of(told, "ItemUpdated") if "replaces" in u.payload.data]
+    assert replaced == [{"output": text, "replaces": True} for text in ("...2\n", "...3\n")]
+    (item,) = of(told, "ItemCompleted")
+    assert item.payload.data["output"] == "1\n"
+    assert item.payload.data["finalOutput"] == "...3\n"
+    assert "the output is not what was streamed" in [
+        w.payload.message for w in of(told, "RuntimeWarning")
+    ]
+
+
+def test_a_command_that_its_turn_leaves_open_keeps_its_name() -> None:
+    stop = request(2, "POST", "/session/ses1/abort"), response(2, 200, body=True)
+    running = tool("running", input={"command": "sleep 9"})
+    told = normalize([PROMPT, BUSY, tool("pending", input={}), running, *stop, IDLE])
+    (item,) = of(told, "ItemCompleted")
+    assert (item.payload.title, item.payload.status) == ("sleep 9", "failed")
+
+
+def test_a_command_that_was_never_looked_at_has_its_output_whole() -> None:
+    told = command(last="(no output)", result="(no output)")
+    assert of(told, "ContentDelta") == []
+    assert of(told, "ItemCompleted")[0].payload.data["output"] == "(no output)"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +175,7 @@ def test_a_permission_is_of_its_item_and_a_refused_tool_stays_declined() -> None
     ]
     told = normalize(
         [
-            PROMPT, BUSY, tool("running", input={}), asked, replied, failed, IDLE,
+            PROMPT, BUSY, tool("running", input={}), asked, replied, failed, IDLE, GONE,
             request(2, "GET", "/session/ses1/message"), response(2, 200, history),
         ]
     )  # fmt: skip
@@ -135,6 +184,29 @@ def test_a_permission_is_of_its_item_and_a_refused_tool_stays_declined() -> None
     assert (opened.itemId, opened.payload.detail) == (started.itemId, "touch a")
     assert [i.payload.status for i in of(told, "ItemCompleted")] == ["declined", "declined"]
     assert (again.payload.title, again.payload.data["replay"]) == ("touch a", True)
+
+
+def test_a_history_is_told_once_in_a_process() -> None:
+    def asked_for(number: int) -> list[Entry]:
+        parts = [{"id": native, "type": "text", "text": native} for native in ("prt1", "prt2")]
+        history = [{"info": {"id": "msg2", "role": "assistant"}, "parts": parts}]
+        path = "/session/ses1/message"
+        return [request(number, "GET", path), response(number, 200, history)]
+
+    live = {"id": "prt1", "messageID": "msg2", "type": "text", "text": "prt1", "time": {"end": 1}}
+    told = [
+        PROMPT, BUSY, event("message.part.updated", sessionID="ses1", part=live), IDLE,
+        *asked_for(2), *asked_for(3), GONE, *asked_for(4),
+    ]  # fmt: skip
+    items = of(normalize(told), "ItemCompleted")
+    texts = [(i.payload.data["text"], i.payload.data.get("replay", False)) for i in items]
+    # What the process has told is not told again; another process has told nothing yet.
+    assert texts == [("prt1", False), ("prt2", True), ("prt1", True), ("prt2", True)]
+    namer = surface("opencode").kinds()
+    frames = [Frame(1, 0, way, channel, data=data) for way, channel, data in told]  # type: ignore[arg-type]
+    kinds = [kind for kind in map(namer.of, frames) if "response GET" in kind]
+    plain = "response GET /session/{id}/message"
+    assert kinds == [plain, f"repeat {plain}", plain]
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,8 @@ def test_it_aborts_once_the_model_server_holds_its_stream(tmp_path: Path, told: 
         """
         def prompted():
             say()
+            part = {"id": "prt_1", "type": "step-start"}
+            tell("message.part.updated", sessionID=MINE, part=part)
         def answer(method, path, body):
             if path.endswith("/abort"):
                 tell("session.error", sessionID=MINE, error={"name": "MessageAbortedError"})
@@ -112,4 +114,4 @@ def test_it_aborts_once_the_model_server_holds_its_stream(tmp_path: Path, told: 
     assert done.requests[3:] == ["POST /session/ses_1/abort", *CLOSING]
     abort = next(f.seq for f in done.frames if f.dir == "out" and "abort" in str(f.data))
     # All that the agent had to say before is on record before.
-    assert done.frames[abort - 2].data["type"] == "message.part.updated"
+    assert done.frames[abort - 2].data["properties"]["part"]["type"] == "step-start"

@@ -1,9 +1,13 @@
 """The vocabulary of opencode: what it lists as silent, and what it says of the 89 types."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from harness.surfaces import surface
 from harness.surfaces.opencode.events import SILENT
+from tests.surfaces.opencode.fakes import fake
 from tests.surfaces.opencode.wire import event, normalize, request, response
 
 KINDS = surface("opencode").vocabulary.kinds
@@ -39,3 +43,35 @@ def test_a_prompt_that_is_refused_is_one_failed_turn() -> None:
         "TurnCompleted",
     ]
     assert events[-1].payload.state == "failed"
+
+
+DOCUMENT = """
+        def ref(*names):
+            return {"anyOf": [{"$ref": "#/components/schemas/" + name} for name in names]}
+        def of(field, value, key="enum"):
+            return {"properties": {field: {key: [value] if key == "enum" else value}}}
+        SCHEMAS = {
+            "Event": ref("A", "B", "C", "D"), "Part": ref("E"), "Message": ref("F"),
+            "A": of("type", "session.idle"), "B": of("type", "session.next.moved", "const"),
+            "C": of("type", "message.updated"), "D": of("type", "message.part.updated"),
+            "E": of("type", "text"), "F": of("role", "user"),
+        }
+        def answer(method, path, body):
+            if path == "/doc":
+                return 200, json.dumps({"components": {"schemas": SCHEMAS}}).encode()
+        """
+
+
+def test_the_installed_server_is_asked_for_its_document(tmp_path: Path) -> None:
+    assert surface("opencode").declared.declared(fake(tmp_path, DOCUMENT)) == {
+        "session.idle": False,
+        "session.next.moved": True,
+        "message.updated user": False,
+        "message.part.updated text": False,
+    }
+
+
+def test_a_server_that_fails_says_why(tmp_path: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        surface("opencode").declared.declared(fake(tmp_path, "sys.exit('no such command')"))
+    assert (caught.value.returncode, caught.value.stderr) == (1, b"no such command\n")
