@@ -160,9 +160,8 @@ def test_a_scenario_side_by_side(visit: Visit) -> None:
     table = tab.locator(".sides")
     table.wait_for()
     assert tab.evaluate("location.hash") == "#scenario=command-approved"
-    agents = len(
-        list(Path(find_project(Path(__file__)).cassettes).glob("*/*/command-approved.jsonl"))
-    )
+    cassettes = find_project(Path(__file__)).cassettes
+    agents = len(list(cassettes.glob("*/*/command-approved.jsonl")))
     assert table.locator("thead .tall").count() == agents
     row = table.locator("tbody tr", has_text="request.opened command_execution_approval")
     assert row.locator("td").count() == row.count() * agents
@@ -176,7 +175,9 @@ def test_a_scenario_side_by_side(visit: Visit) -> None:
     assert table.locator("tbody tr:visible").count() < table.locator("tbody tr").count()
     assert table.locator("tbody tr.agreed:visible").count() == 0
     tab.select_option("[data-filter=surface]", "acp")
-    tab.locator(".sides thead .tall").nth(4).wait_for(state="detached")
+    left = len(list(cassettes.glob("acp/*/command-approved.jsonl")))
+    tab.locator(".sides thead .tall").nth(left).wait_for(state="detached")
+    assert tab.locator(".sides thead .tall").count() == left
     link = tab.locator(".sides .step").last
     address = link.get_attribute("href")
     link.click()

@@ -30,17 +30,21 @@ _SCRIPTS: Final = (
     "dom.js",
     "json.js",
     "store.js",
-    "filter.js",
     "grid.js",
+    "filter.js",
     "panel.js",
     "cells.js",
     "rows.js",
     "cassette.js",
     "scenario.js",
+    "views.js",
     "search.js",
     "main.js",
 )
 """In the order in which they build on each other."""
+
+_VIEWS: Final = ("cassettes", "scenarios", "native", "canonical")
+"""The lists: markup like the tables', but unpacked when they are first looked at."""
 
 _BLOB: Final = re.compile(
     rb'(<script type="text/plain" data-blob="\w+">)([A-Za-z0-9+/=]*)</script>'
@@ -61,8 +65,11 @@ def page(matrix: Matrix, project: Project) -> bytes:
         lstrip_blocks=True,
     )
     engine.filters["shown"] = lambda value: printable(str(value))
+    values = context(matrix)
+    views = {name: engine.get_template(f"{name}.html").render(**values) for name in _VIEWS}
     text = engine.get_template("page.html").render(
-        **context(matrix),
+        **values,
+        views={name: compressed(view.encode()) for name, view in views.items()},
         # These two are the project's own files: the only text that is not escaped.
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704

@@ -6,6 +6,7 @@
   let tape = null;
   let list = null;
   let origin = "";
+  let wanted = "";
   let lit = null;
 
   function fact(name, ...value) {
@@ -198,11 +199,14 @@
 
   /** Show a cassette, and a frame of it where one is given. */
   async function open({ cassette, frame, event, cell }, focus) {
+    wanted = cassette;
     const view = byId("view-cassette");
     origin = cell || "";
     if (!tape || tape.id !== cassette || !view.firstChild) {
       const index = await store.index();
-      tape = await store.tape(cassette);
+      const found = await store.tape(cassette);
+      if (wanted !== cassette) return;
+      tape = found;
       if (!tape) {
         view.replaceChildren(el("p", { class: "notice" }, `There is no cassette ${plain(cassette)}. `, el("a", { href: "#view=cassettes" }, "All cassettes")));
         return;

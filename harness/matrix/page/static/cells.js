@@ -21,10 +21,11 @@
 
   /** Show a cell's evidence. `focus` is whether the reader asked for it just now. */
   async function open(id, focus) {
+    shown = id;
     const { cells, cassettes } = await store.index();
+    if (shown !== id) return;
     const cell = cells.get(id);
     const aside = byId("panel");
-    shown = id;
     mark(id);
     aside.replaceChildren(
       ...(cell

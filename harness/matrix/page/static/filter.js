@@ -20,14 +20,10 @@
   }
 
   function lists() {
-    let left = 0;
-    const rows = all("#view-cassettes tbody tr");
-    for (const row of rows) {
-      row.hidden = !passes(row.dataset);
-      left += row.hidden ? 0 : 1;
-    }
-    byId("view-cassettes").querySelector(".none").hidden = left > 0 || !rows.length;
-    byId("count").textContent = `${left} of ${rows.length} cassettes`;
+    const list = byId("view-cassettes");
+    for (const row of all("tbody tr", list)) row.hidden = !passes(row.dataset);
+    const none = list.querySelector(".none");
+    if (none) none.hidden = all("tbody tr", list).some((row) => !row.hidden);
     for (const dot of all("a.dot")) dot.classList.toggle("faded", !passes(dot.dataset));
     for (const block of all("#view-native .block")) {
       block.hidden = !passes(block.dataset);
@@ -35,9 +31,11 @@
     }
   }
 
-  // How much of a cell's evidence is left; the cells are counted once the index is unpacked.
+  // How many cassettes, and how much of a cell's evidence is left, once the index is unpacked.
   function cells() {
     if (!counted) return;
+    const known = counted.cassettes;
+    byId("count").textContent = `${known.filter(passes).length} of ${known.length} cassettes`;
     for (const link of all("[data-cell]")) {
       const cell = counted.cells.get(link.dataset.cell);
       if (!cell || !cell.evidence.length) continue;
@@ -93,5 +91,5 @@
     cells();
   }
 
-  harnessPage.filter = { NAMES, chosen, onchange: (f) => listeners.push(f), passes, set, start, withIndex };
+  harnessPage.filter = { NAMES, apply, chosen, onchange: (f) => listeners.push(f), passes, set, start, withIndex };
 })();

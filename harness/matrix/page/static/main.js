@@ -1,7 +1,7 @@
 // Addresses, the theme, and the start. An address names a view, a cell, a cassette and a frame.
 (() => {
   "use strict";
-  const { all, byId, cassette, cells, filter, grid, hash, pairs, scenario, search, store } = harnessPage;
+  const { all, byId, cassette, cells, filter, grid, hash, pairs, scenario, search, store, views } = harnessPage;
 
   const TITLE = document.title;
   const THEMES = ["system", "light", "dark"];
@@ -11,6 +11,7 @@
   let view = "tables";
   let theme = "system";
   let first = true;
+  let turn = 0; // counts the addresses: one that is slow to open gives way to the next
   let before = ""; // the last address that was no search
 
   function show(name) {
@@ -31,6 +32,7 @@
 
   async function route() {
     const at = pairs(location.hash);
+    const own = (turn += 1);
     const moved = !first;
     first = false;
     if (filter.NAMES.some((name) => at[name])) filter.set(at);
@@ -52,8 +54,11 @@
       byId("find").value = at.search;
       await search.open(at.search);
     } else {
+      const name = byId(`view-${at.view}`) ? at.view : "tables";
+      await views.ready(name);
+      if (own !== turn) return;
       cells.hide();
-      show(byId(`view-${at.view}`) ? at.view : "tables");
+      show(name);
     }
     if (at.search === undefined) before = location.hash;
   }

@@ -1,7 +1,7 @@
 // Search: cells and cassettes and kinds by their names at once, then the text of every frame.
 (() => {
   "use strict";
-  const { all, badge, byId, count, el, filter, hash, plain, say, store } = harnessPage;
+  const { all, badge, byId, count, el, filter, hash, plain, say, store, views } = harnessPage;
 
   const MOST = 200; // hits in frames
   const AROUND = 60; // characters either side of a hit
@@ -87,7 +87,7 @@
     const own = (run += 1);
     const view = byId("view-search");
     const low = words.trim().toLowerCase();
-    const index = await store.index();
+    const [index] = await Promise.all([store.index(), views.ready("native")]);
     if (own !== run) return;
     if (!low) {
       view.replaceChildren(el("h1", {}, "Search"), el("p", { class: "lead" }, "Type a word: it is looked for in cells, cassettes, kinds, frames and events."));

@@ -74,5 +74,5 @@
     return new Map(Object.entries(JSON.parse(await text("sides"))));
   }
 
-  harnessPage.store = { bundle, index, sides, tape };
+  harnessPage.store = { bundle, index, sides, tape, text };
 })();
