@@ -333,3 +333,14 @@ def test_help_is_quick() -> None:
         return min(times)
 
     assert best("-m", "harness.cli", "--help") <= 5 * best("-c", "pass")
+
+
+def test_the_schema_of_the_matrix_is_that_of_the_shipped_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, printed, _ = run(capsys, "matrix", "--schema")
+    assert code == 0
+    schema = json.loads(printed)["$defs"]["Matrix"]
+    shipped = json.loads((ROOT / "matrix" / "matrix.json").read_bytes())
+    assert sorted(schema["properties"]) == sorted(shipped)
+    assert set(schema["required"]) <= set(shipped)

@@ -88,6 +88,13 @@ def test_every_cell_that_is_seen_has_evidence_and_no_other_has() -> None:
         assert cell.reason
 
 
+def test_what_the_client_sends_shows_no_kind_natively() -> None:
+    matrix = build(find_project(Path(__file__)))
+    shown = [e for r in matrix.kinds.rows for c in r.cells.values() for e in c.evidence if e.native]
+    assert len(shown) > 1000
+    assert not [e for e in shown if any(kind.startswith("client") for kind in e.kinds)]
+
+
 def test_the_json_fits_its_schema(project: Project) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     jsonschema.Draft202012Validator(matrix_schema()).validate(plain(build(project)))
@@ -130,6 +137,23 @@ def test_native_kinds_are_counted_and_named_with_their_first_frame(project: Proj
     assert agents == {"codex-0.163.0": ("scripted", 1)}
     unseen = native["turn.failed"]
     assert (unseen.seen, unseen.count, unseen.first) == ("not seen", 0, None)
+
+
+def test_a_native_kind_is_seen_by_its_best_provenance(project: Project) -> None:
+    text = project.cassettes / "codex-exec/codex-0.163.0/text.jsonl"
+    made = text.with_name("a-made-one.jsonl")
+    rewrite(text, made, keep=lambda _: True, provenance="constructed", scenario="a-made-one")
+
+    def seen() -> tuple[str, int, str]:
+        kind = next(k for k in build(project).native["codex-exec"] if k.kind == "turn.started")
+        assert kind.first is not None
+        return kind.seen, kind.count, kind.first[0].rpartition("/")[2]
+
+    assert seen() == ("scripted", 2, "text")
+    rewrite(text, text, keep=lambda _: True, provenance="live")
+    assert seen() == ("live", 2, "text")
+    text.unlink()
+    assert seen() == ("constructed", 1, "a-made-one")
 
 
 def test_a_broken_cassette_is_listed_and_takes_no_other_down(project: Project) -> None:

@@ -97,6 +97,12 @@ def test_a_base_surface_that_was_never_recorded_is_no_evidence_against_direct(ma
     assert got.value == "direct"
 
 
+def test_partial_is_a_base_surface_that_was_recorded_without_it(make: Make) -> None:
+    one, two = make.surface("one"), make.surface("two")
+    got = of([one, two], make.coverage("one", ASKED), make.coverage("two", scenario="talk"))
+    assert (got.value, got.reason) == ("partial", "native on one; not shown on two")
+
+
 def test_optional_is_shown_by_an_experimental_surface_alone(make: Make) -> None:
     one, lab = make.surface("one"), make.surface("lab", "experimental")
     got = of([one, lab], make.coverage("one"), make.coverage("lab", ASKED))

@@ -92,6 +92,26 @@ def test_a_child_thread_is_native_where_its_link_is() -> None:
     assert child.parentId == next(chat.partId for chat in chats if chat.threadId == "t1")
 
 
+def test_a_child_is_linked_by_the_provider_s_id_of_its_parent_once() -> None:
+    started = [
+        ev.ThreadStarted(
+            f"e{n}", "opencode", "s", "t", pl.ThreadStartedPayload(f"ses_{n}"), threadId=f"t{n}"
+        )
+        for n in (1, 2)
+    ]
+    link = pl.ThreadMetadataUpdatedPayload(UNSET, {"parentID": "ses_1"})
+    told = [
+        ev.ThreadMetadataUpdated(f"e{n}", "opencode", "s", "t", link, threadId="t2") for n in (3, 4)
+    ]
+    chats = project([*started, *told])
+    (child,) = (chat for chat in chats if chat.task is not UNSET and chat.phase == "started")
+    assert child.task == Task(childThreadId="t2")
+    assert child.parentId == next(chat.partId for chat in chats if chat.threadId == "t1")
+    stranger = pl.ThreadMetadataUpdatedPayload(UNSET, {"parentID": "ses_9"})
+    other = ev.ThreadMetadataUpdated("e5", "opencode", "s", "t", stranger, threadId="t2")
+    assert all(chat.task is UNSET for chat in project([*started, other]))
+
+
 def test_no_events_show_nothing() -> None:
     assert all(each.count == 0 for each in additions([]).values())
 
