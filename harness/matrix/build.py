@@ -276,5 +276,5 @@ def stale(project: Project, files: dict[str, bytes]) -> list[str]:
 
 def stale_names(project: Project, files: dict[str, Any]) -> list[Path]:
     """Return the generated files under `matrix/` that would not be generated any more."""
-    here = sorted(p for p in project.matrix.glob("*") if p.suffix in {".md", ".json"})
+    here = sorted(p for p in project.matrix.glob("*") if p.suffix in {".md", ".json", ".html"})
     return [path for path in here if path.name not in files]
