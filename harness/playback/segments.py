@@ -1,6 +1,7 @@
 """The processes of a cassette: which one a command line names, and its frames."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from msgspec import Struct
@@ -43,7 +44,7 @@ class Recorded(Struct, frozen=True):
 
     def option(self, args: list[str] | None, name: str) -> str:
         """Return what follows an option among arguments, or an empty text."""
-        for one, other in zip(args or [], [*(args or [])[1:], ""], strict=True):
+        for one, other in pairwise([*(args or []), ""]):
             if one == name:
                 return other
             if one.startswith(f"{name}="):

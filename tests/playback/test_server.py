@@ -202,3 +202,16 @@ def test_blocks_and_bodies() -> None:
     assert answer_of({"request": 1, "status": 200, "body": "x"}) == (1, 200, b'"x"')
     assert answer_of({"request": 1, "status": 200, "text": "x"}) == (1, 200, b"x")
     assert answer_of({"request": 1, "status": 200, "b64": "/w=="}) == (1, 200, b"\xff")
+
+
+def test_without_arguments_it_is_the_first_process(tmp_path: Path) -> None:
+    talk = [LISTENING, request(1, "GET", "/a"), answer(1, 200, body={"e": 1})]
+    path = played(tmp_path, [*talk, ("in", "exit", {"code": 0})])
+    with start(path) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().decode().split()[-1]
+        with httpx.Client(base_url=url, trust_env=False, timeout=30) as client:
+            assert client.get("/a").json() == {"e": 1}
+        assert process.wait(timeout=60) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
