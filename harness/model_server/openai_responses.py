@@ -21,6 +21,7 @@ from harness.model_server.view import (
 )
 from harness.scenarios import Usage
 
+_TAG = "<proposed_plan>"
 _RESULTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 
@@ -50,6 +51,7 @@ class OpenAIResponses:
             items=tuple(_items(given)),
             tools=tuple(map(_offered, body.get("tools") or ())),
             max_tokens=body.get("max_output_tokens"),
+            tagged_plan=_TAG in msgspec.json.encode([body.get("instructions"), given]).decode(),
             encrypted_reasoning="reasoning.encrypted_content" in (include or ()),
         )
 

@@ -48,6 +48,7 @@ from harness.scenarios import (
 )
 
 _SHORT = 120
+_OPEN, _SHUT = "<proposed_plan>\n", "\n</proposed_plan>"
 _WARM_UPS = ("warmup", "quota")
 _DEFAULT_USAGE = Usage(input=100, output=10)
 _SIDE_USAGE = Usage(input=20, output=4)
@@ -188,7 +189,8 @@ class Script:
                 case Think():
                     parts.append(Thought(step.chunks))
                 case Say():
-                    parts.append(Text(step.chunks))
+                    tagged = step.plan and request.tagged_plan
+                    parts.append(Text((_OPEN, *step.chunks, _SHUT) if tagged else step.chunks))
                 case Run() | Edit() | Read() | Todo() | Ask() | Task() | Parallel():
                     for tool in step.steps if isinstance(step, Parallel) else (step,):
                         if isinstance(tool, Pause):

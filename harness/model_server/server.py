@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from harness.loopback import cut_off, serve
 from harness.model_server import anthropic_messages, gemini, openai_chat, openai_responses
 from harness.model_server.mint import CREATED
 from harness.model_server.script import Place, Problem, Script, UnexpectedError
@@ -70,26 +71,7 @@ class ModelServer:
     async def __aenter__(self) -> Self:
         if self._sockets is None:
             self._sockets = [socket.create_server(("127.0.0.1", 0))]
-        config = uvicorn.Config(
-            self.app,
-            http="h11",
-            ws="none",
-            lifespan="off",
-            access_log=False,
-            log_config=None,
-            # Above every level: a cut connection is on purpose here, and would be logged.
-            log_level=100,
-            date_header=False,
-            server_header=False,
-            proxy_headers=False,
-        )
-        config.load()
-        # Not `serve()`: it takes over the process's signal handlers, and looks every 0.1 s
-        # whether it is to end.
-        server = uvicorn.Server(config)
-        server.lifespan = config.lifespan_class(config)
-        await server.startup(sockets=self._sockets)
-        self._server = server
+        self._server = await serve(self.app, self._sockets)
         return self
 
     async def __aexit__(
@@ -101,16 +83,8 @@ class ModelServer:
         server, self._server = self._server, None
         if server is None:
             return
-        for listener in server.servers:
-            listener.close()
         # Clients still there are cut off: a held stream has no other end.
-        for connection in list(server.server_state.connections):
-            if connection.transport is not None:
-                connection.transport.abort()
-        tasks = list(server.server_state.tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cut_off(server, unsent=False)
         for listener in server.servers:
             await listener.wait_closed()
 

@@ -46,6 +46,8 @@ class Request(Struct, frozen=True):
     max_tokens: int | None = None
     encrypted_reasoning: bool = False
     include_usage: bool = False
+    tagged_plan: bool = False
+    """Whether the agent asks for a plan as Codex does, between tags of its own."""
 
     @property
     def last_user_text(self) -> str:

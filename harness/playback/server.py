@@ -12,6 +12,7 @@ from typing import Any, Final
 import uvicorn
 from msgspec import Struct
 
+from harness.loopback import cut_off, serve, stop_listening
 from harness.playback.conversation import Conversation
 from harness.playback.errors import MismatchError, PlayError
 from harness.playback.exchange import request_of
@@ -65,24 +66,7 @@ class Server:
 
     async def run(self) -> int:
         """Play to the end. Raises PlayError, CassetteError, EndedError."""
-        config = uvicorn.Config(
-            self._app,
-            interface="asgi3",
-            http="h11",
-            ws="none",
-            lifespan="off",
-            access_log=False,
-            log_config=None,
-            log_level=100,
-            date_header=False,
-            server_header=False,
-            proxy_headers=False,
-        )
-        config.load()
-        # Not `serve()`: it takes over the process's signal handlers.
-        server = uvicorn.Server(config)
-        server.lifespan = config.lifespan_class(config)
-        await server.startup(sockets=[self._listener])
+        server = await serve(self._app, [self._listener])
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.add_signal_handler(number, self._heed, number)
@@ -250,16 +234,10 @@ class Server:
         for asked in (*self._open.values(), *self._waiting):
             asked.told.put_nowait(None)
         done = {asked for asked in self._busy if not asked.done()}
-        for listener in server.servers:
-            listener.close()
+        stop_listening(server)
         if done:
             await asyncio.wait(done, timeout=_LINGER)
-        for connection in list(server.server_state.connections):
-            if connection.transport is not None:
-                connection.transport.close()
-        for task in list(server.server_state.tasks):
-            task.cancel()
-        await asyncio.gather(*server.server_state.tasks, return_exceptions=True)
+        await cut_off(server, unsent=True)
 
 
 def listen(port: int) -> socket.socket:

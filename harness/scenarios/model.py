@@ -42,10 +42,14 @@ class Think(Struct, frozen=True):
 
 
 class Say(Struct, frozen=True):
-    """The model says something. `chunks` are the deltas; a chunk may end inside a grapheme."""
+    """The model says something. `chunks` are the deltas; a chunk may end inside a grapheme.
+
+    With `plan` it proposes a plan, in the form that the agent asks of it, if it asks for one.
+    """
 
     chunks: tuple[str, ...]
     line: int = 0
+    plan: bool = False
 
     @property
     def text(self) -> str:

@@ -41,6 +41,7 @@ class Steps:
         self.steps: dict[str, Callable[[Value], Step]] = {
             "think": lambda v: Think(_chunks(v), v.line),
             "say": lambda v: Say(_chunks(v), v.line),
+            "propose": lambda v: Say(_chunks(v), v.line, plan=True),
             "run": lambda v: Run(v.text(), v.line),
             "edit": self.edit,
             "read": self.read,

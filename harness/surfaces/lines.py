@@ -75,8 +75,14 @@ class LineNormalizer(ABC):
         """Close whatever is open."""
 
     @abstractmethod
+    def wire(self, frame: Frame) -> Any:
+        """Return the `raw.source` of a message."""
+
     def source(self, frame: Frame) -> Any:
         """Return the `raw.source` of a frame after which nothing came."""
+        if frame.channel in {"exit", "stderr"}:
+            return f"process.{frame.channel}"
+        return self.wire(frame) if type(frame.data) is dict else "process.stdout"
 
     def read(self, frame: Frame) -> lenient.Reading:
         """Return the messages of a line that is not plainly one."""

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
 
+import pytest
+
 from harness.cassette import Agent, CassetteWriter, Frame, Header, open_cassette
 from harness.cassette.scrub import Rules, Scrubber
 from harness.recording.isolation import Namespace
@@ -176,3 +178,13 @@ class NoModel:
 def story() -> Scenario:
     """Return the simplest scenario."""
     return scenario("text")
+
+
+@pytest.fixture(autouse=True)
+def no_temporary_folder_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    temp = tmp_path / "temp"
+    temp.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temp))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    yield
+    assert list(temp.iterdir()) == []

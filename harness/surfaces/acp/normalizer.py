@@ -158,12 +158,6 @@ class Normalizer(LineNormalizer):
         payload = pl.TurnCompletedPayload("interrupted", "missing-terminal")
         self.ledger.end_turn(prompt.turn, payload, synthesized=True)
 
-    def source(self, frame: Frame) -> RawSource:
-        """See `LineNormalizer.source`."""
-        if frame.channel == "exit":
-            return "process.exit"
-        if frame.channel == "stderr":
-            return "process.stderr"
-        if type(frame.data) is not dict:
-            return "process.stdout"
+    def wire(self, frame: Frame) -> RawSource:
+        """See `LineNormalizer.wire`."""
         return self.notification if frame.dir == "in" else self.request

@@ -257,11 +257,9 @@ class Normalizer(LineNormalizer):
         self.state.end_all()
         self.blocks.end_turn()
 
-    def source(self, frame: Frame) -> Any:
+    def wire(self, frame: Frame) -> Any:  # noqa: ARG002 - one source is the wire's
         """See `LineNormalizer`."""
-        if frame.channel in {"exit", "stderr"}:
-            return f"process.{frame.channel}"
-        return "claude.sdk.message" if type(frame.data) is dict else "process.stdout"
+        return "claude.sdk.message"
 
 
 def kinds_of(normalizer: Normalizer) -> tuple[set[str], set[str]]:

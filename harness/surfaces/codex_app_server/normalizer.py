@@ -248,12 +248,8 @@ class Normalizer(LineNormalizer):
         self.conversation.end_all()
         self.requests.close_all()
 
-    def source(self, frame: Frame) -> Any:
+    def wire(self, frame: Frame) -> Any:
         """See `LineNormalizer`."""
-        if frame.channel in {"exit", "stderr"}:
-            return f"process.{frame.channel}"
-        if type(frame.data) is not dict:
-            return "process.stdout"
         return "codex.app-server.notification" if frame.dir == "in" else "codex.app-server.request"
 
 

@@ -139,11 +139,9 @@ class Normalizer(LineNormalizer):
         """See `LineNormalizer`."""
         self.conversation.end_all()
 
-    def source(self, frame: Frame) -> Any:
+    def wire(self, frame: Frame) -> Any:  # noqa: ARG002 - one source is the wire's
         """See `LineNormalizer`."""
-        if frame.channel in {"exit", "stderr"}:
-            return f"process.{frame.channel}"
-        return "codex.sdk.thread-event" if type(frame.data) is dict else "process.stdout"
+        return "codex.sdk.thread-event"
 
     # Threads and turns
 

@@ -1,4 +1,4 @@
-"""An agent that the model gives a task to: its requests are answered as the task says."""
+"""Tasks for an agent of the model's own, and plans, in the form that the agent asks for."""
 
 import asyncio
 from pathlib import Path
@@ -43,3 +43,26 @@ def test_the_task_is_given_answered_and_reported(tmp_path: Path) -> None:
         "made.yaml:7: turn 1, say: There are seven.",
     ]
     assert (unused, problems) == ([], [])
+
+
+PLAN = """\
+- prompt: Plan the next day.
+  model:
+  - propose: [First breakfast, ", then work."]
+"""
+
+
+def test_a_plan_has_the_form_that_the_agent_asks_for(tmp_path: Path) -> None:
+    async def run(instructions: str) -> Any:
+        async with playing(made_of(tmp_path, PLAN)) as (server, agent):
+            agent.says("Plan the next day.")
+            answer = agent.text(await agent.ask(instructions=instructions))
+            return answer, server.unused(), server.problems
+
+    assert asyncio.run(run("Be brief.")) == ("First breakfast, then work.", [], [])
+    asked = "Put the plan between <proposed_plan> and </proposed_plan>."
+    assert asyncio.run(run(asked)) == (
+        "<proposed_plan>\nFirst breakfast, then work.\n</proposed_plan>",
+        [],
+        [],
+    )
