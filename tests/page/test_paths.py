@@ -84,7 +84,7 @@ def test_a_filter_leaves_what_it_says(visit: Visit, name: str, value: str) -> No
     assert 0 < left < rows.count()
     tab.select_option(f"[data-filter={name}]", value)
     assert tab.locator("#view-cassettes tbody tr:visible").count() == left
-    assert tab.locator("#count").inner_text() == f"{left} of {rows.count()} cassettes"
+    tab.locator("#count", has_text=f"{left} of {rows.count()} cassettes").wait_for()
     assert tab.evaluate("location.hash") == f"#view=cassettes&{name}={value}"
     tab.reload()
     assert tab.locator("#view-cassettes tbody tr:visible").count() == left
@@ -102,7 +102,7 @@ def test_a_filter_acts_on_cells_and_their_evidence(visit: Visit) -> None:
     tab.locator("#panel", has_text="more without the filters").wait_for()
     left = tab.locator("#panel .piece").count()
     assert 0 < left < whole
-    assert tab.locator('[data-cell="text/codex"] .n').inner_text() == str(left)
+    tab.locator('[data-cell="text/codex"] .n', has_text=re.compile(f"^{left}$")).wait_for()
     assert "faded" in (tab.locator('[data-cell="text/claude"]').get_attribute("class") or "")
     tab.select_option("[data-filter=provider]", "codex")
     assert tab.locator('[data-cell="text/claude"]').is_hidden()

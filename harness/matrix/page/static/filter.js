@@ -1,7 +1,7 @@
 // The four filters: they act on every view, and on the evidence of each cell.
 (() => {
   "use strict";
-  const { all, byId, say } = harnessPage;
+  const { all, byId, say, store } = harnessPage;
 
   const NAMES = ["provider", "surface", "provenance", "outcome"];
   const chosen = { provider: "", surface: "", provenance: "", outcome: "" };
@@ -66,6 +66,7 @@
     for (const name of NAMES) chosen[name] = values[name] || "";
     apply();
     listeners.forEach((listener) => listener());
+    if (!counted) store.index().then(withIndex);
   }
 
   function start() {
