@@ -231,6 +231,11 @@ def test_no_view_is_wider_than_a_phone(visit: Visit) -> None:
         tab = visit(address, width=390)
         tab.locator("main section:visible, #panel:visible").first.wait_for()
         assert tab.evaluate("document.documentElement.scrollWidth") <= 390, address
+    tab = visit("#view=native", width=390)
+    first = tab.locator(".native tbody tr").first
+    first.wait_for()
+    assert first.locator("th").bounding_box()["width"] > 100
+    assert first.bounding_box()["height"] < 120
     tab = visit("#view=cassettes", width=390)
     tab.click("#filters-toggle")
     tab.select_option("[data-filter=provider]", "claude")
