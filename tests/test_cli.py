@@ -150,7 +150,7 @@ def test_a_quarter_of_the_corpus_ends_in_something_else_than_success(
         ),
         (
             [
-                *("record", "--surface", "codex-exec", "--scenario", "text"),
+                *("record", "--surface", "codex-exec", "--agent", "codex", "--scenario", "text"),
                 *("--agent-path", "/no/such/codex"),
             ],
             5,

@@ -58,6 +58,7 @@ _WORDS = {
 }
 """What a value has to be that its schema says in its description alone."""
 _LONG = 600_000
+_PATIENCE = 30_000
 
 
 class NoToolError(Exception):
@@ -129,8 +130,10 @@ def _run(step: Run, tools: tuple[Offered, ...], workspace: str) -> Given:
         return tool, _filled(tool, {key: [step.command]}, workspace)
     key = _key(tool, _COMMAND)
     listed = _type(tool.schema["properties"][key]) == "array"
-    command = ["bash", "-lc", step.command] if listed else step.command
-    return tool, _filled(tool, {key: command}, workspace)
+    given: dict[str, Any] = {key: ["bash", "-lc", step.command] if listed else step.command}
+    if _key(tool, ("yield_time_ms",)):
+        given["yield_time_ms"] = _PATIENCE  # else Codex 0.134 leaves it running: chance decides
+    return tool, _filled(tool, given, workspace)
 
 
 def _edit(step: Edit, tools: tuple[Offered, ...], workspace: str) -> Given:

@@ -134,6 +134,8 @@ class Accumulator:
             value = getattr(event, name)
             if value is not UNSET:
                 setattr(part, name, value)
+        if event.phase in ENDS and event.status is UNSET:
+            part.status = UNSET  # `inProgress` no more, and nobody said how it ended
         if event.text is not UNSET and event.blockId is not UNSET:
             self._text(part, event, event.text, event.blockId)
         return part

@@ -221,7 +221,7 @@ class Ledger:
             self.complete(
                 item,
                 status,
-                pl.ItemLifecyclePayload(item.type, status, item.title, detail, item.data),
+                pl.ItemLifecyclePayload(item.type, status, item.title, detail, _last(item.data)),
                 synthesized=True,
             )
         turn.open = False
@@ -349,6 +349,16 @@ class Ledger:
             refs=request.refs,
             synthesized=synthesized,
         )
+
+
+_WHOLE = ("text", "summary", "output")
+
+
+def _last(data: Any) -> Any:
+    """What was told of an item last, as its end: an empty text at its start is none then."""
+    if type(data) is not dict or all(data.get(name) != "" for name in _WHOLE):
+        return data
+    return {key: value for key, value in data.items() if key not in _WHOLE or value != ""}
 
 
 def _left_open(state: TurnState) -> tuple[ItemStatus | UnsetType, str]:

@@ -47,6 +47,11 @@ def test_a_shell_tool_that_takes_a_list() -> None:
     assert call(RUN, (offered,), "/w")[1] == {"command": ["bash", "-lc", "echo hi"]}
 
 
+def test_a_shell_that_leaves_what_takes_long_running_is_told_to_wait() -> None:
+    offered = tool("exec_command", ["cmd"], cmd=STRING, yield_time_ms={"type": "number"})
+    assert call(RUN, (offered,), "/w")[1] == {"cmd": "echo hi", "yield_time_ms": 30_000}
+
+
 def test_a_shell_tool_that_takes_several_commands() -> None:
     offered = tool("run_commands", ["commands"], commands={"type": "array"})
     assert call(RUN, (offered,), "/w") == (offered, {"commands": ["echo hi"]})

@@ -16,6 +16,7 @@ from tests.recording.fakes import header
 
 BASE = Batch(
     surfaces=["codex-exec"],
+    agents=["codex"],
     scenarios=["text"],
     all=False,
     into=Path("unused"),

@@ -284,3 +284,29 @@ def test_ended_turns_leave_nothing_behind() -> None:
     assert len(conversation._ended) == 1024
     assert requests._open == {}
     assert len(requests._resolved) <= 1024
+
+
+@pytest.mark.parametrize("told", ["", "Hel"])
+def test_a_message_cut_off_does_not_end_with_the_empty_text_that_it_began_with(told: str) -> None:
+    """DECISIONS.md 4: what was told last, without a text that was empty then."""
+    item = {"type": "agentMessage", "id": "msg_1", "text": told, "phase": "final_answer"}
+    place = {"threadId": "thr_A", "turnId": "turn_1"}
+    lines = [
+        *opening(),
+        turn_started("turn_1"),
+        {"method": "item/started", "params": {"item": item, **place}},
+        *(
+            [
+                {
+                    "method": "item/agentMessage/delta",
+                    "params": {"itemId": "msg_1", "delta": "Hel", **place},
+                }
+            ]
+            if not told
+            else []
+        ),
+    ]
+    end = one(normalize(APP, lines), "item.completed")
+    assert end.payload.status == "failed"
+    assert end.payload.data.get("text", "absent") == (told or "absent")
+    assert end.payload.data["phase"] == "final_answer"
