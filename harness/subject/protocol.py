@@ -22,7 +22,13 @@ PROTOCOL: Final = 1
 """The protocol version that this harness speaks."""
 
 Level = Literal["schema", "laws", "expected", "coverage"]
-"""What a normalizer can be held to."""
+"""What a normalizer can be held to. `subject`, that it runs at all, is part of each.
+
+`schema` is the check of that name; `laws` all the others but two: `expected`, the comparison with
+pinned output, and `coverage`, that each native frame is accounted for.
+"""
+
+LEVELS: Final[tuple[Level, ...]] = ("schema", "laws", "expected", "coverage")
 
 Id = Annotated[int, Meta(ge=1)]
 
