@@ -76,7 +76,7 @@ class Reruns:
             runs = []
             for law, upto in ((again, fed), (half, fed // 2)):
                 session = self._session(law, self._subject.open)
-                if session is None:
+                if session is None or self._repeats(law, session):
                     continue
                 runs.append((Rerun(law, session, record, upto), _again(path, frames, stack)))
             if len(runs) == 2:  # noqa: PLR2004 - both
@@ -85,6 +85,19 @@ class Reruns:
             for one, its in runs:
                 while one.left >= 0:
                     one.feed(its, max(one.left, 1))
+
+    @staticmethod
+    def _repeats(law: Deterministic | Prefix, session: Any) -> bool:
+        """Whether a session is known to repeat the first run: then only its end is left."""
+        repeats = getattr(session, "repeats", None)
+        if repeats is None or not repeats():
+            return False
+        if isinstance(law, Prefix):
+            try:
+                law.closing(session.close())
+            except RAISED as error:
+                law.fail("", "an end after any frame, without an error", said(error))
+        return True
 
     def _session(self, law: Deterministic | Prefix, opening: Any) -> Any:
         """Open one more session; None where that fails, which the law reports."""

@@ -29,65 +29,53 @@ BATCH_FRAMES: Final = 64
 BATCH_BYTES: Final = 64 << 10
 """What one `frames` message holds at most, but for a single frame that is longer."""
 SMALL_BATCH: Final = 7
+HELD: Final = 4
+"""How many answers of the largest size all answers of one cassette may make."""
 BACK: Final = 256
 """How many frames an event's `raw` may point back."""
 
 _VERSION: Final = msgspec.json.encode(__version__)
+_SEAM: Final = b"\n"
 _encode: Final = msgspec.json.Encoder().encode
 _NOT_ASCII: Final = re.compile(rb"[\x80-\xff]")
 _BROKEN: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
 
-class _Events(Struct):
-    """An answer to `frames`, whose events are events."""
-
-    id: int
-    events: list[list[Event]] | UnsetType = UNSET
-    error: Fault | UnsetType = UNSET
-
-
-class _Last(Struct):
-    """An answer to `close`."""
-
-    id: int
-    events: list[Event] | UnsetType = UNSET
-    error: Fault | UnsetType = UNSET
-
-
-class _Any(Struct):
-    """An answer, whatever its events are: they are judged one by one."""
+class _Answer(Struct):
+    """An answer, whose events are read when they are needed."""
 
     id: int
     events: msgspec.Raw | UnsetType = UNSET
     error: Fault | UnsetType = UNSET
 
 
-_FRAMES: Final = msgspec.json.Decoder(_Events)
-_LAST: Final = msgspec.json.Decoder(_Last)
-_ANY: Final = msgspec.json.Decoder(_Any)
-_LISTS: Final = msgspec.json.Decoder(list[list[msgspec.Raw]])
-_LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_ANSWER: Final = msgspec.json.Decoder(_Answer)
+_EVENTS: Final = msgspec.json.Decoder(list[list[Event]])
+_LAST: Final = msgspec.json.Decoder(list[Event])
+_RAW: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_RAWS: Final = msgspec.json.Decoder(list[list[msgspec.Raw]])
 
 
 class Exchange:
-    """One request, and what came of it."""
+    """One request, and what came of it: the JSON of its events, or an error."""
 
-    __slots__ = ("answer", "error", "frames", "id", "of")
+    __slots__ = ("answer", "error", "id", "of", "size")
 
-    def __init__(self, id_: int, of: str, frames: int = 0) -> None:
+    def __init__(self, id_: int, of: str) -> None:
         self.id = id_
         self.of = of
-        self.frames = frames
+        self.size = 0
         self.answer: Any = None
         self.error: FaultError | None = None
 
     def settle(self, line: bytes) -> None:
-        """Read the answer. Raises FaultError for what is none to this request."""
+        """Take the answer. Raises FaultError for what is none to this request."""
         try:
-            decoder: Any = _FRAMES if self.of == "frames" else _LAST
-            answer = decoder.decode(line)
-        except _BROKEN:
-            answer = self._loose(line)
+            answer = _ANSWER.decode(line)
+        except _BROKEN as error:
+            raise FaultError(
+                "junk", f"no answer to `{self.of}` ({error}): {_shown(line)}"
+            ) from error
         if answer.id != self.id:
             raise FaultError(
                 "wrong-id", f"an answer with id {answer.id}, and {self.id} ({self.of}) was due"
@@ -95,36 +83,21 @@ class Exchange:
         if answer.error is not UNSET:
             self.error = FaultError("failed", answer.error.message, answer.error.frame or 0)
             return
-        events = answer.events
-        if self.of in {"frames", "close"}:
-            if events is UNSET:
-                raise FaultError("wrong-shape", f"an answer to `{self.of}` without `events`")
-            if self.of == "frames" and len(events) != self.frames:
-                raise FaultError(
-                    "wrong-shape", f"{len(events)} lists of events for {self.frames} frames"
-                )
-        self.answer = events
+        if answer.events is UNSET and self.of in {"frames", "close"}:
+            raise FaultError("wrong-shape", f"an answer to `{self.of}` without `events`")
+        self.answer = answer.events
+        self.size = len(line)
 
-    def _loose(self, line: bytes) -> Any:
+
+def _read(decoder: Any, loose: Any, events: msgspec.Raw, of: str) -> Any:
+    """Read events; those that are none stay JSON, to be judged one by one. Raises FaultError."""
+    try:
+        return decoder.decode(events)
+    except _BROKEN:
         try:
-            answer: Any = _ANY.decode(line)
+            return loose.decode(events)
         except _BROKEN as error:
-            raise FaultError(
-                "junk", f"no answer to `{self.of}` ({error}): {_shown(line)}"
-            ) from error
-        if answer.events is not UNSET:
-            decoder: Any = _LISTS if self.of == "frames" else _LIST
-            try:
-                events = decoder.decode(answer.events)
-            except _BROKEN as error:
-                raise FaultError(
-                    "wrong-shape", f"`events` in the answer to `{self.of}`: {error}"
-                ) from error
-            if self.of == "frames":
-                answer.events = [[bytes(event) for event in each] for each in events]
-            else:
-                answer.events = [bytes(event) for event in events]
-        return answer
+            raise FaultError("wrong-shape", f"`events` in the answer to `{of}`: {error}") from error
 
 
 class Connection:
@@ -136,13 +109,14 @@ class Connection:
         self._last = 0
         self._due: deque[Exchange] = deque()
         self._conversations = 0
+        self._held = 0
 
     def conversation(self) -> str:
         """Return the name of a new conversation."""
         self._conversations += 1
         return str(self._conversations)
 
-    def request(self, of: str, rest: bytes, frames: int = 0, cut: int = 0) -> Exchange:
+    def request(self, of: str, rest: bytes, cut: int = 0) -> Exchange:
         """Send a request, whose fields after `id` are given; with `cut`, in two pieces.
 
         The second piece follows once all that was asked before is answered, and so surely after
@@ -150,7 +124,7 @@ class Connection:
         """
         self._last += 1
         data = b'{"cmd":"%s","id":%d%s}\n' % (of.encode(), self._last, rest)
-        exchange = Exchange(self._last, of, frames)
+        exchange = Exchange(self._last, of)
         self._due.append(exchange)
         if cut:
             cut += len(data) - len(rest) - 2
@@ -161,12 +135,16 @@ class Connection:
         return exchange
 
     def answer(self, exchange: Exchange) -> Any:
-        """Wait for an answer; return its events. Raises FaultError."""
+        """Wait for an answer; return the JSON of its events. Raises FaultError."""
         while exchange.answer is None and exchange.error is None:
             self._next()
         if exchange.error is not None:
             raise exchange.error
         return exchange.answer
+
+    def over(self, fault: FaultError) -> FaultError:
+        """End the process for a fault that its answers have; return the fault."""
+        return self._ended(fault)
 
     def start(self) -> Claims:
         """Ask what it claims. Raises FaultError."""
@@ -200,6 +178,7 @@ class Connection:
         """Wait for every answer that is due, and that nothing comes unasked. Raises FaultError."""
         while self._due:
             self._next()
+        self._held = 0
         try:
             if not self.process.idle():
                 raise FaultError("unasked", f"nothing was asked: {_shown(self.process.line())}")  # noqa: TRY301
@@ -212,7 +191,15 @@ class Connection:
             raise self.fault
         try:
             line = self.process.line()
-            self._due.popleft().settle(line)
+            exchange = self._due.popleft()
+            exchange.settle(line)
+            self._held += exchange.size
+            if self._held > HELD * self.process.limits.answer:
+                raise FaultError(  # noqa: TRY301
+                    "too-much",
+                    f"answers of more than {HELD * self.process.limits.answer >> 20} MB for one "
+                    "cassette, which is the limit",
+                )
         except FaultError as fault:
             raise self._ended(fault) from None
 
@@ -238,6 +225,12 @@ class Conversation:
         self._close: Exchange | None = None
         self._recent: dict[bytes, Any] = {}
         self._keys: deque[bytes] = deque()
+        self.said: list[msgspec.Raw] | None = None
+        """The JSON of each frame's events, where it is to be repeated."""
+        self.last: msgspec.Raw | None = None
+        self.first: Conversation | None = None
+        self.upto = 0
+        self.whole = False
 
     def send(self, coded: Sequence[tuple[bytes, Any, bytes]], *, cut: bool = False) -> None:
         """Send frames, each as its JSON, its content, and its content's JSON."""
@@ -248,7 +241,7 @@ class Conversation:
             found = _NOT_ASCII.search(rest)
             # Within a character, where there is one of several bytes.
             at = found.start() + 1 if found else len(rest) // 2
-        exchange = self._connection.request("frames", rest, len(coded), at)
+        exchange = self._connection.request("frames", rest, at)
         self._sent.append((exchange, [(content, key) for _, content, key in coded]))
 
     def send_close(self) -> None:
@@ -256,6 +249,31 @@ class Conversation:
         if self._close is None:
             rest = b',"conversation":"%s"' % self._name.encode()
             self._close = self._connection.request("close", rest)
+
+    def repeats(self) -> bool:
+        """Whether its answers are, byte for byte, those of the run that it is to repeat.
+
+        They are then the same events, and need not be read. Waits for them all; what is wrong
+        with them is found when they are read.
+        """
+        first, upto = self.first, self.upto
+        if first is None or first.said is None or len(first.said) < upto:
+            return False
+        try:
+            self._opened()
+            said: list[msgspec.Raw] = []
+            for exchange, _ in self._sent:
+                said += _RAW.decode(self._connection.answer(exchange))
+            if self.whole and not self._ends_as(first):
+                return False
+        except (FaultError, *_BROKEN):
+            return False
+        return len(said) == upto and _SEAM.join(said) == _SEAM.join(first.said[:upto])
+
+    def _ends_as(self, first: "Conversation") -> bool:
+        assert self._close is not None  # noqa: S101 - a plan has sent it
+        own = self._connection.answer(self._close)
+        return first.last is not None and bytes(own) == bytes(first.last)
 
     def ahead(self, frames: Iterable[Frame]) -> Iterator[Frame]:
         """Yield the frames; each batch is sent before the one before it is yielded."""
@@ -292,9 +310,13 @@ class Conversation:
         self._opened()
         self.send_close()
         assert self._close is not None  # noqa: S101 - sent just now
-        events: list[Given] = self._connection.answer(self._close)
+        self.last = answer = self._connection.answer(self._close)
+        try:
+            events = _read(_LAST, _RAW, answer, "close")
+        except FaultError as fault:
+            raise self._connection.over(fault) from None
         self._adopt(events)
-        return events
+        return _given(events)
 
     def _opened(self) -> None:
         if self._begun is not None:
@@ -305,8 +327,18 @@ class Conversation:
         self._opened()
         exchange, frames = self._sent.popleft()
         answer = self._connection.answer(exchange)
+        try:
+            events_of = _read(_EVENTS, _RAWS, answer, "frames")
+            if len(events_of) != len(frames):
+                raise FaultError(  # noqa: TRY301
+                    "wrong-shape", f"{len(events_of)} lists of events for {len(frames)} frames"
+                )
+        except FaultError as fault:
+            raise self._connection.over(fault) from None
+        if self.said is not None:
+            self.said += _RAW.decode(answer)
         recent, keys = self._recent, self._keys
-        for (content, key), events in zip(frames, answer, strict=True):
+        for (content, key), events in zip(frames, events_of, strict=True):
             # The last frame with that content, as the judge has it.
             recent[key] = content
             keys.append(key)
@@ -316,7 +348,7 @@ class Conversation:
                 old = keys.popleft()
                 if old not in keys:
                     del recent[old]
-        self._ready += answer
+            self._ready.append(_given(events))
 
     def _adopt(self, events: list[Any]) -> None:
         """Let each event's `raw` hold the frame's own content, where it is that, byte for byte.
@@ -325,12 +357,19 @@ class Conversation:
         """
         recent = self._recent
         for event in events:
-            # A bytes object is what is no event.
+            # JSON is what is no event, or among some that are none.
             raw = getattr(event, "raw", UNSET)
             if raw is not UNSET:
                 content = recent.get(_encode(raw.payload), recent)
                 if content is not recent:
                     force_setattr(raw, "payload", content)
+
+
+def _given(events: list[Any]) -> list[Any]:
+    """Return events as a subject may give them: JSON as bytes."""
+    if events and type(events[0]) is msgspec.Raw:
+        return [bytes(event) for event in events]
+    return events
 
 
 class _Version(Struct):
@@ -414,6 +453,11 @@ class Stdio:
                 + (f"\nits stderr ends with:\n{said}" if said else "")
             ) from fault
 
+    @property
+    def pid(self) -> int:
+        """The id of its process, 0 where there is none."""
+        return 0 if self._connection is None else self._connection.process.pid
+
     def open(self, header: Header) -> Conversation:
         """Return the next conversation that was planned, or a new one. Raises FaultError."""
         if self._planned:
@@ -453,6 +497,9 @@ class Stdio:
             again.send(batch)
         again.send_close()
         connection.process.flush()
+        whole.said = []
+        again.first, again.upto, again.whole = whole, len(coded), len(coded) == len(frames)
+        half.first, half.upto = whole, upto
         self._planned = deque((whole, again, half))
 
     def finish(self) -> tuple[FaultError | None, str]:

@@ -23,6 +23,7 @@ from harness.subject.faults import TAIL, FaultError, Limits
 _READ: Final = 1 << 20
 _PIPE: Final = 1 << 20
 """Bytes that a pipe should hold, where the system lets it be chosen: 64 KB else."""
+_NOTHING: Final = memoryview(b"")
 _SLICE: Final = 0.25
 """Seconds after which a process that is waited for is looked at."""
 _GRACE: Final = 1.0
@@ -64,7 +65,8 @@ class Process:
         # Where memory runs out, the kernel takes the subject first.
         with suppress(OSError):
             Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
-        self._out: deque[tuple[int, memoryview]] = deque()
+        self._out: deque[tuple[int, bytes]] = deque()
+        self._part = _NOTHING
         self._writing = False
         self._lines: deque[bytes] = deque()
         self._parts: list[bytes] = []
@@ -74,9 +76,14 @@ class Process:
         self._unread = False
         self._looked = time.monotonic()
 
+    @property
+    def pid(self) -> int:
+        """The id of its process, and of its session."""
+        return self._process.pid
+
     def send(self, data: bytes, after: int = 0) -> None:
         """Write, as soon as there is room, and once `after` lines have come."""
-        self._out.append((after, memoryview(data)))
+        self._out.append((after, data))
 
     def flush(self) -> None:
         """Write what there is room for; wait for nothing."""
@@ -84,7 +91,7 @@ class Process:
 
     def line(self) -> bytes:
         """Return the next line, without its line feed. Raises FaultError."""
-        if self._out:
+        if self._out or self._part:
             self._write()
         if not self._lines:
             self._wait()
@@ -152,22 +159,27 @@ class Process:
 
     def _write(self) -> None:
         out = self._out
-        while out and out[0][0] <= self.received:
-            after, data = out[0]
+        received = self.received
+        while self._part or (out and out[0][0] <= received):
+            if not self._part:
+                # All that may be written is written at once: calls cost more than bytes.
+                pieces = []
+                size = 0
+                while out and out[0][0] <= received and size < _PIPE:
+                    pieces.append(out.popleft()[1])
+                    size += len(pieces[-1])
+                self._part = memoryview(b"".join(pieces) if len(pieces) > 1 else pieces[0])
             try:
-                done = os.write(self._stdin, data)
+                self._part = self._part[os.write(self._stdin, self._part) :]
             except BlockingIOError:
                 break
             except OSError:
                 # What it has read it may still answer.
                 out.clear()
+                self._part = _NOTHING
                 self._unread = True
                 break
-            if done == len(data):
-                out.popleft()
-            else:
-                out[0] = (after, data[done:])
-        due = bool(out) and out[0][0] <= self.received
+        due = bool(self._part)
         if due != self._writing:
             self._writing = due
             if due:
@@ -242,6 +254,7 @@ class Process:
         deadline = time.monotonic() + min(self.limits.seconds, 5.0)
         assert self._process.stdin is not None  # noqa: S101 - PIPE
         self._out.clear()
+        self._part = _NOTHING
         self._process.stdin.close()
         while (how := self._exit()) is None:
             if time.monotonic() > deadline:
