@@ -18,7 +18,7 @@ from harness.subject.load import load_subject
 from harness.subject.protocol import PROTOCOL, Close, Frames, Open, Request, Start, Stop
 
 _READ: Final = 1 << 20
-_SAID: Final = 1 << 16
+_SAID: Final = 1 << 13
 """Bytes of answers that are written at once, though more was asked already."""
 
 _decode: Final = msgspec.json.Decoder(Request).decode

@@ -104,11 +104,11 @@ class Process:
         return not (self._lines or self._parts)
 
     def memory(self) -> None:
-        """Raise FaultError where it holds too much: its leader now, its group every so often."""
+        """Raise FaultError where it holds too much: its leader now, its group every second."""
         if not self.limits.memory:
             return
         held = _resident(self._process.pid)
-        if (now := time.monotonic()) - self._looked >= _SLICE:
+        if (now := time.monotonic()) - self._looked >= 1:
             self._looked = now
             held = max(held, _held(self._process.pid))
         if held > self.limits.memory:
