@@ -371,10 +371,17 @@ def _started(line: bytes, due: int) -> Started:
 
 def code(frame: Frame) -> tuple[bytes, Any, bytes]:
     """Return a frame's JSON, its content, and its content's JSON."""
-    content = frame.data
+    content, field = frame.data, b"data"
     if content is UNSET:
-        content = frame.content
-    return _encode(frame), content, _encode(content)
+        content, field = frame.content, b"b64" if frame.text is UNSET else b"text"
+    key = _encode(content)
+    # Encoded once: the content is most of a frame, and the rest is plain.
+    return (
+        b'{"seq":%d,"at":%d,"dir":"%b","channel":"%b","%b":%b}'
+        % (frame.seq, frame.at, frame.dir.encode(), frame.channel.encode(), field, key),
+        content,
+        key,
+    )
 
 
 def batches(coded: Sequence[Any], sizes: Iterator[int]) -> Iterator[list[Any]]:
