@@ -21,7 +21,7 @@ from harness.cassette import Frame, Header
 from harness.subject.answers import BROKEN, Reader, json_of_each
 from harness.subject.base import Claims, Given, SubjectError
 from harness.subject.faults import FaultError, Limits
-from harness.subject.protocol import PROTOCOL, Failed, Fault, Started
+from harness.subject.protocol import PROTOCOL, Failed, Fault, Seq, Started
 from harness.subject.wire import Process
 
 BATCH_FRAMES: Final = 64
@@ -41,7 +41,7 @@ _NOT_ASCII: Final = re.compile(rb"[\x80-\xff]")
 class _Answer(Struct):
     """An answer, whose events are read when they are needed."""
 
-    id: int
+    id: Seq
     events: msgspec.Raw | UnsetType = UNSET
     error: Fault | None = None
 
@@ -339,7 +339,7 @@ class Conversation:
 
 
 class _Version(Struct):
-    id: int
+    id: Seq
     protocol: int
 
 
