@@ -27,7 +27,7 @@ from harness.subject.wire import Process
 BATCH_FRAMES: Final = 64
 BATCH_BYTES: Final = 64 << 10
 """What one `frames` message holds at most, but for a single frame that is longer."""
-_SIZES: Final = (3, 7, 13, 5)
+_SIZES: Final = (5, 3, 7, 13)
 """How many frames a message of the reruns holds, in turn."""
 _SINGLE: Final = 8
 """How many messages of the shorter rerun hold one frame, before the others."""
@@ -242,8 +242,6 @@ class Conversation:
 
     def send(self, coded: Sequence[tuple[bytes, Any, bytes]], *, cut: bool = False) -> None:
         """Send frames, each as its JSON, its content, and its content's JSON."""
-        if not coded:
-            return
         body = b",".join([frame for frame, _, _ in coded])
         rest = b',"conversation":"%s","frames":[%s]' % (self._name.encode(), body)
         at = 0
@@ -291,15 +289,11 @@ class Conversation:
             # A plan has sent them.
             yield from source
             return
-        if self._fine:
-            for frame in source:
-                self.send([code(frame)], cut=True)
-                yield frame
-            return
         before: list[Frame] = []
-        while batch := list(islice(source, BATCH_FRAMES)):
+        # Of what is cut, the first piece is read with the message before it.
+        while batch := list(islice(source, 1 if self._fine else BATCH_FRAMES)):
             for each in batches([code(frame) for frame in batch], repeat(BATCH_FRAMES)):
-                self.send(each)
+                self.send(each, cut=self._fine)
             self._connection.process.flush()
             yield from before
             before = batch
@@ -458,20 +452,21 @@ class Stdio:
         coded = coded[:rerun]
         upto = len(coded) // 2
         cut = _cut([frame for frame, _, _ in coded[:upto]])
-        one: Iterator[Any] = batches(coded, cycle(_SIZES))
-        sent = 0
-        for batch in one:
+        one = list(batches(coded, cycle(_SIZES)))
+        other = list(batches(coded[:upto], chain(repeat(1, _SINGLE), cycle(_SIZES))))
+        ahead = max(1, len(one) // 4)
+        for batch in one[:ahead]:
             again.send(batch)
-            sent += len(batch)
-            if sent > len(coded) // 4:
-                break
-        done = 0
-        for other in batches(coded[:upto], chain(repeat(1, _SINGLE), cycle(_SIZES))):
-            half.send(other, cut=done <= cut < done + len(other))
-            done += len(other)
-            again.send(next(one, []))
+        sent, done = ahead, 0
+        for number, batch in enumerate(other, 1):
+            half.send(batch, cut=done <= cut < done + len(batch))
+            done += len(batch)
+            # Spread evenly: either begins, goes on and ends in the midst of the other.
+            while (sent - ahead) * len(other) < number * (len(one) - ahead):
+                again.send(one[sent])
+                sent += 1
         half.send_close()
-        for batch in one:
+        for batch in one[sent:]:
             again.send(batch)
         again.send_close()
         connection.process.flush()

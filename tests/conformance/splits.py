@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from typing import Any
 
 from harness.subject.serve import Server
 from tests.conformance import toy
@@ -22,19 +21,18 @@ def decodes_pieces() -> None:
             os.write(1, served.answer(line.encode()))
 
 
-def ends_batches() -> None:
-    """Gives what a batch causes with its last frame."""
-
-    def late(value: dict[str, Any]) -> dict[str, Any]:
-        events = value["events"]
-        every = [event for each in events for event in each]
-        return value | {"events": [[] for _ in events[1:]] + [every]}
-
+def sees_batches() -> None:
+    """Names an item that starts in a message of its own."""
     served = server()
     for line in sys.stdin.buffer:
         answer = served.answer(line)
-        if json.loads(line)["cmd"] == "frames":
-            answer = json.dumps(late(json.loads(answer))).encode() + b"\n"
+        request = json.loads(line)
+        if request["cmd"] == "frames" and len(request["frames"]) == 1:
+            value = json.loads(answer)
+            for event in value["events"][0]:
+                if event["type"] == "item.started":
+                    event["payload"]["title"] = "alone"
+            answer = json.dumps(value).encode() + b"\n"
         os.write(1, answer)
         if served.stopped:
             return
@@ -58,7 +56,7 @@ def loses_the_rest() -> None:
 
 WAYS = {
     "decodes-pieces": decodes_pieces,
-    "ends-batches": ends_batches,
+    "sees-batches": sees_batches,
     "ignores-pieces": ignores_pieces,
     "loses-the-rest": loses_the_rest,
 }
