@@ -74,6 +74,7 @@ class Prefix(Law):
         "synthesized"
     )
     source = "harness/README.md 'Events and comparison', DECISIONS.md 4"
+    example = "item.started has the title that only a later frame tells"
 
     def at_the_end(self, run: "_Run") -> None:
         """Half-way, the end closes what is open, and tells nothing that was held back."""
@@ -105,6 +106,7 @@ class Deterministic(Law):
         f"on the first {RERUN:,} frames"
     )
     source = "harness/README.md 'Events and comparison'"
+    example = "a list in an event has the order of a set"
 
     def at_the_end(self, run: "_Run") -> None:
         """The end gives the same as in the first run."""
@@ -120,6 +122,7 @@ class Apart(Law):
         "another gives what it gives alone"
     )
     source = "harness/README.md 'A normalizer behind a command'"
+    example = "both conversations look up their tools in one table"
     hint = "keep all that a conversation needs in an object of its own"
 
 
@@ -132,6 +135,7 @@ class Split(Law):
         "many, whose bytes come in pieces (of a normalizer behind a command)"
     )
     source = "harness/README.md 'A normalizer behind a command'"
+    example = "a character that two reads share becomes two question marks"
     hint = "read up to a line feed, decode whole lines, and let no batch end anything"
 
 
