@@ -57,5 +57,9 @@ def held_to(
     return Held(
         tuple(level for level in LEVELS if level in chosen),
         source,
-        claims.surfaces if surfaces is None else frozenset(surfaces),
+        _set(claims.surfaces if surfaces is None else surfaces),
     )
+
+
+def _set(names: Collection[str] | None) -> frozenset[str] | None:
+    return None if names is None else frozenset(names)

@@ -38,8 +38,8 @@ class Claims(Struct, frozen=True):
     name: str = ""
     version: str = ""
     language: str = ""
-    surfaces: frozenset[str] | None = None
-    levels: frozenset[str] | None = None
+    surfaces: tuple[str, ...] | None = None
+    levels: tuple[str, ...] | None = None
 
 
 class Session(Protocol):

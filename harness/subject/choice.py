@@ -27,7 +27,7 @@ from harness.subject.base import Aside, Subject
 from harness.subject.faults import Limits
 from harness.subject.inprocess import Reference
 from harness.subject.load import is_command, load_command, load_subject
-from harness.subject.protocol import Level
+from harness.subject.protocol import Levels
 
 CONFIG: Final = "harness.toml"
 
@@ -37,7 +37,7 @@ class Choice(Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
 
     normalizer: str | None = None
     surfaces: list[str] | None = None
-    levels: list[Level] | None = None
+    levels: Levels | None = None
     time_limit: Annotated[float, Meta(gt=0)] | None = None
     memory_limit: Annotated[int, Meta(ge=0)] | None = None
     levels_by: str = field(default="--level", name="levels by")

@@ -31,8 +31,8 @@ class InProcess:
             name,
             str(getattr(make, "version", "")),
             "python",
-            _set(make, "surfaces"),
-            _set(make, "levels"),
+            _names(make, "surfaces"),
+            _names(make, "levels"),
         )
 
     def open(self, header: Header) -> Session:
@@ -40,10 +40,10 @@ class InProcess:
         return _InProcessSession(self.make(header))
 
 
-def _set(make: Any, name: str) -> frozenset[str] | None:
+def _names(make: Any, name: str) -> tuple[str, ...] | None:
     value = getattr(make, name, None)
     if isinstance(value, list | tuple | set | frozenset):
-        return frozenset(map(str, value))
+        return tuple(sorted(map(str, value)))
     return None
 
 

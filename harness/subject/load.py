@@ -10,6 +10,7 @@ from typing import Any
 from harness.subject.base import SubjectError, told
 from harness.subject.faults import Limits
 from harness.subject.inprocess import InProcess
+from harness.subject.protocol import LEVELS
 from harness.subject.stdio import Stdio
 
 _FORM = (
@@ -88,7 +89,14 @@ def load_subject(spec: str) -> InProcess:
                 f"could not load the normalizer {spec!r}: it has no {' and no '.join(missing)}; "
                 "a normalizer has feed(frame) and close()"
             )
-    return InProcess(value, spec)
+    subject = InProcess(value, spec)
+    levels = subject.claims.levels
+    if levels is not None and not (levels and set(levels) <= set(LEVELS)):
+        raise SubjectError(
+            f"could not load the normalizer {spec!r}: it claims the levels "
+            f"{', '.join(levels) or '(none)'}; there are {', '.join(LEVELS)}"
+        )
+    return subject
 
 
 def _module(spec: str, name: str) -> Any:

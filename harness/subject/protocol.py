@@ -28,6 +28,8 @@ Level = Literal["schema", "laws", "expected", "coverage"]
 pinned output, and `coverage`, that each native frame is accounted for.
 """
 
+Levels = Annotated[list[Level], Meta(min_length=1)]
+
 LEVELS: Final[tuple[Level, ...]] = ("schema", "laws", "expected", "coverage")
 
 _MOST: Final = 2**53 - 1
@@ -85,7 +87,7 @@ class Started(Struct, frozen=True):
     version: str
     language: str
     surfaces: list[str] | None = None
-    levels: list[Level] | None = None
+    levels: Levels | None = None
 
 
 class Done(Struct, frozen=True):

@@ -123,6 +123,7 @@ def lists(change: Callable[[list[Any]], Any]) -> Act:
 
 
 eaten: list[Any] = []
+CLOSES = 3
 
 WAYS: dict[str, tuple[Act, str]] = {
     "crashes": (crash(3), "crashed: it ended with exit code 3, and an answer was due"),
@@ -149,6 +150,7 @@ WAYS: dict[str, tuple[Act, str]] = {
     "prints": (then(says(b"debug: here"), right), "junk: no answer to `frames`"),
     "prints-an-empty-line": (then(says(b""), right), "junk: no answer to `frames`"),
     "prints-after": (then(right, says(b"done")), "junk: no answer to "),
+    "prints-at-the-end": (right, "unasked: nothing was asked: 'goodbye'"),
     "not-utf-8": (says(b"\xff\xfe"), r"'\xff\xfe'"),
     "not-utf-8-inside": (says(b'{"id":ID,"events":[["\xff"]],"x":1}'), "frames"),
     "half-json": (says(b'{"id":ID,'), "Input data was truncated"),
@@ -233,6 +235,7 @@ def main(way: str) -> None:
     os.write(2, b"here is the fake %s\n" % way.encode())
     server = Server(toy.Normalizer, {"name": "fake", "version": "1", "language": "python"})
     bad: set[str] = set()
+    closes = 0
     act = (WAYS | STOP).get(way, (HARMLESS.get(way, right), ""))[0]
     for line in sys.stdin.buffer:
         request = json.loads(line)
@@ -242,7 +245,16 @@ def main(way: str) -> None:
         if request["cmd"] == "open" and request["header"]["scenario"] == "bad":
             bad.add(request["conversation"])
         answer = server.answer(line)
+        closes += request["cmd"] == "close" and request["conversation"] in bad
+        # A whole cassette's last answer is the third one to `close`.
+        if way == "prints-at-the-end" and closes == CLOSES:
+            closes = 0
+            os.write(2, b"it does %s\n" % way.encode())
+            say(answer + b"goodbye\n")
+            continue
         due = request["cmd"] == "frames" and request["conversation"] in bad
+        if due:
+            os.write(2, b"it does %s\n" % way.encode())
         if (due and way not in STOP) or (request["cmd"] == "stop" and way in STOP):
             act(request["id"], answer)
         else:

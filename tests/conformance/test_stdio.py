@@ -268,6 +268,16 @@ def test_a_fault_of_the_harness_is_called_that(
     assert "at fault: the harness" in render_terminal(report)
 
 
+class ClaimsAll(toy.Normalizer):
+    levels: ClassVar[list[str]] = ["all"]
+
+
+def test_a_level_that_is_none_is_no_claim(capsys: pytest.CaptureFixture[str]) -> None:
+    for spec in (f"{__name__}:ClaimsAll", f"{SERVE} {__name__}:ClaimsAll"):
+        assert main(["check", TEXT, "--normalizer", spec]) == 5
+        assert "it claims the levels all; there are schema, laws," in capsys.readouterr().err
+
+
 class FailsAtSix(toy.Normalizer):
     def feed(self, frame: Frame) -> Iterable[Any]:
         if frame.seq == 6:
