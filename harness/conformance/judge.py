@@ -215,7 +215,7 @@ class Judge:
             if record.open:
                 record.frame(kind, renamer.count)
             self.frames = seq
-        place.event, place.of = 0, None
+        place.event, place.of, place.closing = 0, None, True
         try:
             events = listed(session.close())
         except RAISED as error:
