@@ -64,7 +64,7 @@ def entry() -> NoReturn:
     sys.exit(main())
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
     parser = argparse.ArgumentParser(
         prog="harness",
         description="Records what coding agents really send, and judges the normalizers "
@@ -131,6 +131,12 @@ def _parser() -> argparse.ArgumentParser:
     check = command("check", _check, "judge a normalizer on cassettes by the laws and expected/")
     _selection(check)
     _normalizer(check)
+    check.add_argument(
+        "--level",
+        action="append",
+        choices=["schema", "laws", "expected", "coverage"],
+        help="hold it to this level alone; may be given again (default: what it claims, or all)",
+    )
 
     accept = command(
         "accept", _accept, "write expected/ from what the reference normalizers give now"
@@ -177,6 +183,9 @@ def _parser() -> argparse.ArgumentParser:
     command("doctor", _doctor, "say which agents are found, and how to get the others")
     schema = command("schema", _schema, "print the JSON Schema of the canonical events", json=False)
     _stage(schema, "normalized_out", "chat_event", "legacy_out")
+    schema.add_argument(
+        "--protocol", action="store_true", help="of the messages to a normalizer behind a command"
+    )
     return parser
 
 
@@ -267,10 +276,36 @@ def _selection(parser: argparse.ArgumentParser) -> None:
 def _normalizer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--normalizer",
-        metavar="MODULE:NAME",
-        help="the normalizer under test, run in this process, which it can end as well: a pass is "
-        "0 and a whole report (default: the reference normalizer of each surface)",
+        metavar="SPEC",
+        help="the normalizer under test: MODULE:NAME, run in this process, which it can end as "
+        "well (a pass is 0 and a whole report), or a command that speaks the protocol on standard "
+        "input and output, such as 'node dist/normalizer.js' (default: the reference normalizer "
+        "of each surface)",
     )
+    parser.add_argument(
+        "--time-limit",
+        type=_seconds,
+        metavar="SECONDS",
+        help="for each answer of a normalizer behind a command (default: 10)",
+    )
+    parser.add_argument(
+        "--memory-limit",
+        type=_megabytes,
+        metavar="MB",
+        help="for all processes of a normalizer behind a command, 0 for none (default: 2048)",
+    )
+
+
+def _seconds(text: str) -> float:
+    from harness.subject.choice import seconds
+
+    return seconds(text)
+
+
+def _megabytes(text: str) -> int:
+    from harness.subject.choice import megabytes
+
+    return megabytes(text)
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -315,9 +350,7 @@ def _accept(arguments: argparse.Namespace) -> int:
 def _replay(arguments: argparse.Namespace) -> int:
     from harness.conformance.command import replay_command
 
-    return replay_command(
-        _project(arguments).find(arguments.cassette), arguments.normalizer, arguments.stage
-    )
+    return replay_command(_project(arguments).find(arguments.cassette), arguments)
 
 
 def _show(arguments: argparse.Namespace) -> int:
@@ -389,6 +422,11 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 
 def _schema(arguments: argparse.Namespace) -> int:
+    if arguments.protocol:
+        from harness.subject.protocol import protocol_schema
+
+        out.say_json(protocol_schema())
+        return out.OK
     from harness.projection.schema import stage_schema
 
     out.say_json(stage_schema(arguments.stage))

@@ -29,11 +29,11 @@ from harness.conformance.law import Handler, Law, Place, show
 from harness.conformance.laws.frames import Accounted, ClockLaw, RawLaw, Window
 from harness.conformance.laws.ids import EventIds, Ids
 from harness.conformance.laws.items import Deltas, Items
-from harness.conformance.laws.reruns import Deterministic, Prefix, Record
+from harness.conformance.laws.reruns import Apart, Deterministic, Prefix, Record, Split, sent
 from harness.conformance.laws.schema import Schema
 from harness.conformance.laws.text import Text
 from harness.conformance.laws.turns import Requests, Turns
-from harness.subject import RAISED, Junk, Subject, coerce, listed, told
+from harness.subject import RAISED, Junk, Subject, coerce, listed, said, told
 from harness.surfaces.base import Kinds
 
 
@@ -56,7 +56,7 @@ class Runs(Law):
         self.fail(
             "",
             f"{doing} without an error",
-            f"{type(error).__name__}: {told(error)}",
+            said(error),
             "a line that is not understood is warned about, not raised",
         )
 
@@ -77,6 +77,8 @@ LAWS: Final[tuple[type[Law], ...]] = (
     Prefix,
     Expected,
     Deterministic,
+    Apart,
+    Split,
 )
 """Every check, in the order of a report."""
 
@@ -171,7 +173,7 @@ class Judge:
         name_of, ignored, place = self._kinds.of, self._ignored, self.place
         remember, iso, record = self._window.frames.append, self._clock.clock.iso, self.record
         renamer = self._renamer
-        for frame in frames:
+        for frame in sent(session, frames):
             seq, at, content = frame.seq, frame.at, frame.data
             if content is UNSET:
                 content = frame.content
