@@ -218,7 +218,7 @@ def _checks() -> Iterator[str]:
     rest = tuple(f for f in _fields(base) if f.name != "payload")
     yield f"""
 function event(payload: Check): Check {{
-  return {_object(rest, 'type: text', 'payload')};
+  return {_object(rest, "type: text", "payload")};
 }}
 
 const EVENTS = new Map<unknown, Check>(["""
@@ -232,5 +232,3 @@ def _object(fields: tuple[inspect.Field, ...], *required: str) -> str:
     free = [f"{f.encode_name}: {_check(f.type)}" for f in fields if not f.required]
     first = f"{{ {', '.join(due)} }}" if due else "{}"
     return f"object({first}, {{ {', '.join(free)} }})" if free else f"object({first})"
-
-
