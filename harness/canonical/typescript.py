@@ -154,61 +154,61 @@ export type ProviderRuntimeEventV2 = {{
 """
 
 
+_TYPES: Final[dict[Any, str]] = {
+    inspect.AnyType: "unknown",
+    inspect.StrType: "string",
+    inspect.BoolType: "boolean",
+    inspect.IntType: "number",
+    inspect.FloatType: "number",
+    inspect.NoneType: "null",
+    inspect.DictType: "Record<string, unknown>",
+}
+
+_CHECKS: Final[dict[Any, str]] = {
+    inspect.AnyType: "json",
+    inspect.StrType: "text",
+    inspect.BoolType: "flag",
+    inspect.IntType: "integer",
+    inspect.FloatType: "number",
+    inspect.DictType: "record",
+}
+
+
 def _type(info: inspect.Type) -> str:
     """The TypeScript type."""
     match info:
         case inspect.Metadata():
             return _type(info.type)
-        case inspect.AnyType():
-            return "unknown"
-        case inspect.StrType():
-            return "string"
-        case inspect.BoolType():
-            return "boolean"
-        case inspect.IntType() | inspect.FloatType():
-            return "number"
-        case inspect.NoneType():
-            return "null"
         case inspect.LiteralType():
             return _by_values()[frozenset(info.values)]
         case inspect.StructType():
             return info.cls.__name__
         case inspect.ListType():
             return f"{_type(info.item_type)}[]"
-        case inspect.DictType():
-            return "Record<string, unknown>"
         case inspect.UnionType():
             return " | ".join(_type(each) for each in info.types)
-    raise TypeError(f"{info} has no TypeScript here")
+    return _TYPES[type(info)]
 
 
-def _check(info: inspect.Type) -> str:  # noqa: C901, PLR0911, PLR0912 - one case for each type
+def _check(info: inspect.Type) -> str:  # noqa: PLR0911 - one case for each type
     """The decoder's check of a value."""
     match info:
         case inspect.Metadata():
             return _check(info.type)
-        case inspect.AnyType():
-            return "json"
-        case inspect.StrType():
-            return "id" if info.min_length else "text"
-        case inspect.BoolType():
-            return "flag"
-        case inspect.IntType():
-            return "integer" if info.ge is None else "count"
-        case inspect.FloatType():
-            return "number"
         case inspect.LiteralType():
             return f"oneOf({_type(info)})"
         case inspect.StructType():
             return f"check{info.cls.__name__}"
         case inspect.ListType():
             return f"list({_check(info.item_type)})"
-        case inspect.DictType():
-            return "record"
         case inspect.UnionType():
             (one,) = (each for each in info.types if not isinstance(each, inspect.NoneType))
             return f"nullable({_check(one)})"
-    raise TypeError(f"{info} has no check here")
+        case inspect.StrType(min_length=1):
+            return "id"
+        case inspect.IntType(ge=0):
+            return "count"
+    return _CHECKS[type(info)]
 
 
 def _checks() -> Iterator[str]:

@@ -5,7 +5,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 import msgspec
 import pytest
@@ -32,9 +32,7 @@ class Decoder:
 
     def __init__(self, module: Path) -> None:
         self.command = [node(), str(SCRIPT), str(module)]
-        self.process = subprocess.Popen(
-            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def wrong(self, line: bytes) -> str | None:
         """Return the path of what is wrong, or None."""
@@ -48,9 +46,12 @@ class Decoder:
     def all(self, lines: bytes) -> list[str | None]:
         """Return what is wrong with each of many lines."""
         done = subprocess.run(self.command, input=lines, stdout=subprocess.PIPE, check=True)
-        return msgspec.json.decode(b"[" + done.stdout.strip().replace(b"\n", b",") + b"]")
+        answers: list[str | None] = msgspec.json.decode(
+            b"[" + done.stdout.strip().replace(b"\n", b",") + b"]"
+        )
+        return answers
 
-    def __enter__(self) -> "Decoder":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -135,7 +136,7 @@ def values(info: Any) -> st.SearchStrategy[Any]:  # noqa: C901, PLR0911 - one ca
         case inspect.NoneType():
             return st.none()
         case inspect.LiteralType():
-            return st.sampled_from(sorted(info.values))
+            return st.sampled_from(sorted(map(str, info.values)))
         case inspect.ListType():
             return st.lists(values(info.item_type), max_size=2)
         case inspect.DictType():
@@ -231,7 +232,10 @@ ENVELOPE: dict[str, Any] = {
         ({"raw": {"source": "process.exit"}}, "$.raw"),
         ({"raw": {"source": "process.exit", "payload": None}}, None),
         ({"turnId": None}, "$.turnId"),
-        ({"type": "turn.plan.updated", "payload": {"plan": [{"step": 1}]}}, "$.payload.plan[0].step"),
+        (
+            {"type": "turn.plan.updated", "payload": {"plan": [{"step": 1}]}},
+            "$.payload.plan[0].step",
+        ),
     ],
 )
 def test_the_path_of_what_is_wrong(decoder: Decoder, change: dict[str, Any], path: str) -> None:

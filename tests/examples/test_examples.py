@@ -71,8 +71,8 @@ def test_the_python_example_stands_on_its_own() -> None:
         ("python", "self.end_turn(CUT_OFF)\n            code,", "code,", "turns"),
         ("python", "made_up=True)\n        if self.turn:", "made_up=True)\n        if 0:", "turns"),
         ("python", '"payload": content, "messageType"', '"payload": kind, "messageType"', "raw"),
-        ("typescript", "eventId: this.mint(\"evt\")", "eventId: \"evt\"", "event-ids"),
-        ("typescript", "aggregated_output: \"output\"", "aggregated_output: \"out\"", "expected"),
+        ("typescript", 'eventId: this.mint("evt")', 'eventId: "evt"', "event-ids"),
+        ("typescript", 'aggregated_output: "output"', 'aggregated_output: "out"', "expected"),
         ("typescript", "+ frame.at)", "+ 1)", "clock"),
     ],
 )  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 
 from harness.cli import main
 from harness.project import find_project
-from harness.start import SURFACES, new, new_normalizer
+from harness.start import SURFACES, new_normalizer
 from harness.subject.protocol import LEVELS
 from harness.surfaces import surfaces
 from tests.nodes import node
@@ -146,7 +146,7 @@ def test_a_start_that_cannot_be_finished_leaves_nothing(
             raise OSError(28, "No space left on device")
         return rename(self, target)
 
-    monkeypatch.setattr(new.os, "link", some)
+    monkeypatch.setattr(os, "link", some)
     monkeypatch.setattr(Path, "rename", none)
     with pytest.raises(OSError, match="No space left"):
         new_normalizer(folder, "ts")

@@ -49,7 +49,8 @@ class Normalizer:
         match kind:
             case _:
                 # No frame is dropped in silence: what is not known is a warning.
-                self.emit("runtime.warning", {"message": f"{kind} is not mapped yet"})
+                said = {"message": f"{kind} is not mapped yet", "detail": sorted(message)}
+                self.emit("runtime.warning", said)
 
     def mint(self, prefix: str) -> str:
         """Return a new id of ours: a provider's stands in `providerRefs` alone (law `ids`)."""

@@ -48,10 +48,9 @@ def _answer(
     command, name = request["cmd"], request.get("conversation", "")
     if command == "start":
         return {"protocol": 1, "language": "python", **about}
-    if command == "stop":
-        return {}
     if command == "open":
         conversations[name] = make(request["header"])
+    if command in {"open", "stop"}:
         return {}
     if name not in conversations:
         return {"error": {"message": f"no conversation {name} is open"}}
@@ -67,4 +66,5 @@ def _answer(
         traceback.print_exc()
         conversations.pop(name, None)
         return {"error": {"message": repr(error), "frame": frame}}
-    return {"events": events}
+    else:
+        return {"events": events}

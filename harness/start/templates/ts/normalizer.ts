@@ -45,7 +45,10 @@ class Normalizer implements Conversation {
     switch (kind) {
       default:
         // No frame is dropped in silence: what is not known is a warning.
-        this.emit("runtime.warning", { message: `${kind} is not mapped yet` });
+        this.emit("runtime.warning", {
+          message: `${kind} is not mapped yet`,
+          detail: Object.keys(message),
+        });
     }
   }
 
