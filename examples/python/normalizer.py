@@ -1,18 +1,18 @@
 """A whole normalizer of `codex exec --json`; [N] is an entry of harness/canonical/DECISIONS.md."""
 
 import json
+import re
 import sys
 from datetime import datetime, timedelta
 
 TYPES = {"agent_message": "assistant_message", "todo_list": "plan", "reasoning": "reasoning",
-         "command_execution": "command_execution", "file_change": "file_change"}
+         "command_execution": "command_execution", "file_change": "file_change",
+         "collab_tool_call": "collab_agent_tool_call"}
 STATES = {"in_progress": "inProgress", "declined": "declined", "failed": "failed"}
-NAMES = {"aggregated_output": "output", "exit_code": "exitCode"}
 CUT_OFF = {"state": "interrupted", "stopReason": "missing-terminal"}
 
 
-class Normalizer:
-    """One conversation: `feed` every frame, then `close`; each returns events."""
+class Normalizer:  # of one conversation: `feed` every frame, then `close`; each returns events
     def __init__(self, header):
         self.provider, self.start = header["provider"], datetime.fromisoformat(header["recorded"])
         self.session = self.thread = self.turn = self.native = self.resume = None
@@ -117,17 +117,17 @@ def present(fields):
 
 def view(native, *, ended):
     """What an item is, in the names that it has on every surface [11]."""
-    data = {NAMES.get(name, name): value for name, value in present(native).items()
-            if name not in {"id", "type", "status"}}
+    data = {re.sub("_(.)", lambda it: it[1].upper(), name.replace("aggregated_", "")): value
+            for name, value in present(native).items() if name not in {"id", "type", "status"}}
     status = STATES.get(native.get("status"), "completed" if ended else "inProgress")
-    code, title = data.get("exitCode"), data.get("command")
+    code, title = data.get("exitCode"), data.get("command", data.get("tool"))
     if "changes" in data:
         title = ", ".join(f"{change['kind']} {change['path']}" for change in data["changes"])
     elif "items" in data:
         title = f"{sum(s['completed'] for s in data['items'])} of {len(data['items'])} steps done"
     return present({"itemType": TYPES.get(native["type"], "unknown"),
                     "status": "failed" if code else status, "title": title,
-                    "detail": f"exit code {code}" if code else None, "data": data})
+                    "detail": f"exit code {code}" if code else data.get("prompt"), "data": data})
 
 
 if __name__ == "__main__":

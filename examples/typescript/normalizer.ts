@@ -4,13 +4,12 @@ import type { ItemLifecyclePayload, ProviderRuntimeEventV2 as Event, Raw,
 type Json = Record<string, any>;
 type Item = { id: string; ref: string; shown: ItemLifecyclePayload; over?: boolean };
 const TYPES: Json = { agent_message: "assistant_message", todo_list: "plan", reasoning: "reasoning",
-  command_execution: "command_execution", file_change: "file_change" };
+  command_execution: "command_execution", file_change: "file_change",
+  collab_tool_call: "collab_agent_tool_call" };
 const STATES: Json = { in_progress: "inProgress", declined: "declined", failed: "failed" };
-const NAMES: Json = { aggregated_output: "output", exit_code: "exitCode" };
 const CUT_OFF: TurnCompletedPayload = { state: "interrupted", stopReason: "missing-terminal" };
 
-/** One conversation: `feed` every frame, then `close`; each returns events. */
-class Normalizer {
+class Normalizer { // of one conversation: `feed` every frame, then `close`; each returns events
   minted = new Map<string, number>();
   threads = new Map<string, string>(); // the provider's id, and ours
   items = new Map<string, Item>();
@@ -117,13 +116,15 @@ class Normalizer {
 function view(native: Json, ended: boolean): ItemLifecyclePayload {
   const { id: _id, type, status, ...rest } = native;
   const told = Object.entries(rest).filter(([, value]) => value !== null);
-  const data: Json = Object.fromEntries(told.map(([name, value]) => [NAMES[name] ?? name, value]));
+  const camel = (name: string) =>
+    name.replace("aggregated_", "").replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+  const data: Json = Object.fromEntries(told.map(([name, value]) => [camel(name), value]));
   const done = data.items?.filter((step: Json) => step.completed).length;
   const title = data.items ? `${done} of ${data.items.length} steps done` : data.command
-    ?? data.changes?.map((change: Json) => `${change.kind} ${change.path}`).join(", ");
+    ?? data.tool ?? data.changes?.map((change: Json) => `${change.kind} ${change.path}`).join(", ");
   return { itemType: TYPES[type] ?? "unknown", title, data,
     status: data.exitCode ? "failed" : STATES[status] ?? (ended ? "completed" : "inProgress"),
-    detail: data.exitCode ? `exit code ${data.exitCode}` : undefined };
+    detail: data.exitCode ? `exit code ${data.exitCode}` : data.prompt };
 }
 
 const open = new Map<string, Normalizer>();
@@ -133,8 +134,7 @@ function answer({ cmd, conversation, header, frames }: Json): Json {
   if (cmd === "open") open.set(conversation, new Normalizer(header));
   const normalizer = open.get(conversation)!;
   if (cmd === "frames") return { events: frames.map((frame: Json) => normalizer.feed(frame)) };
-  if (cmd === "close") open.delete(conversation);
-  return cmd === "close" ? { events: normalizer.close() } : {};
+  return cmd === "close" && open.delete(conversation) ? { events: normalizer.close() } : {};
 }
 let read = ""; // split at line feeds alone: node:readline would split at U+2028 too
 loop: for await (const chunk of process.stdin.setEncoding("utf8")) {

@@ -58,6 +58,8 @@ class Law:
     id: ClassVar[str]
     statement: ClassVar[str]
     source: ClassVar[str]
+    example: ClassVar[str]
+    """What breaks it, in a line."""
     handlers: ClassVar[Mapping[type[EventBase], Handler]] = {}
     """What is to be called for each event of a type."""
     others: ClassVar[Handler | None] = None

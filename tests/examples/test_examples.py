@@ -62,7 +62,7 @@ def test_the_python_example_stands_on_its_own() -> None:
         for name in ([each.module] if isinstance(each, ast.ImportFrom) else
                      [alias.name for alias in each.names])
     }  # fmt: skip
-    assert modules == {"json", "sys", "datetime"}
+    assert modules == {"json", "re", "sys", "datetime"}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_the_python_example_stands_on_its_own() -> None:
         ("python", "made_up=True)\n        if self.turn:", "made_up=True)\n        if 0:", "turns"),
         ("python", '"payload": content, "messageType"', '"payload": kind, "messageType"', "raw"),
         ("typescript", 'eventId: this.mint("evt")', 'eventId: "evt"', "event-ids"),
-        ("typescript", 'aggregated_output: "output"', 'aggregated_output: "out"', "expected"),
+        ("typescript", '"aggregated_", ""', '"aggregated", ""', "expected"),
         ("typescript", "+ frame.at)", "+ 1)", "clock"),
     ],
 )  # fmt: skip

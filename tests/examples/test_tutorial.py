@@ -33,6 +33,11 @@ def edited(text: str, diff: str) -> str:
     return text.replace(old, new)
 
 
+def _of_any_corpus(text: str) -> str:
+    """The same, however many cassettes there are."""
+    return re.sub(r"\d+ (pass|cassettes)\b", r"N \1", text)
+
+
 @pytest.mark.parametrize("language", ["ts", "python"])
 def test_every_command_does_what_is_said(language: str, tmp_path: Path) -> None:
     own = os.pathsep.join([str(Path(sys.executable).parent), str(Path(node()).parent)])
@@ -48,7 +53,7 @@ def test_every_command_does_what_is_said(language: str, tmp_path: Path) -> None:
             edits += 1
         elif what == "seen":
             for line in text.splitlines():
-                assert " ".join(line.split()) in seen, line
+                assert _of_any_corpus(" ".join(line.split())) in seen, line
         else:
             assert what == "run"
             lines = text.splitlines()
@@ -68,7 +73,7 @@ def test_every_command_does_what_is_said(language: str, tmp_path: Path) -> None:
                 )
                 told = done.stdout.decode()
                 assert done.returncode == int(more[0] if line is lines[-1] else "0"), told
-                seen += " ".join(told.split()) + " "
+                seen += _of_any_corpus(" ".join(told.split())) + " "
                 ran += 1
     assert ran == 10
     assert edits == {"ts": 4, "python": 5}[language]

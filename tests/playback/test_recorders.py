@@ -128,7 +128,8 @@ def test_a_recording_of_a_played_agent_says_so_and_takes_no_real_ones_place(
     program = played(tmp_path, name)
     root = tmp_path / "root"
     (root / "cassettes").mkdir(parents=True)
-    arguments = ["--surface", "codex-exec", "--scenario", "text", "--agent-path", program]
+    where = ["--surface", "codex-exec", "--agent", "codex", "--scenario", "text"]
+    arguments = [*where, "--agent-path", program]
     assert main(["--root", str(root), "record", *arguments]) == 2
     assert "what is recorded of it is none for cassettes/" in capsys.readouterr().err
     assert list((root / "cassettes").iterdir()) == []
