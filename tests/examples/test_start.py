@@ -178,3 +178,37 @@ def test_the_levels_to_come_are_levels() -> None:
         folder = PROJECT.root / "harness" / "start" / "templates" / language
         text = (folder / "harness.toml").read_text(encoding="utf-8")
         assert {level for level in LEVELS if f'"{level}"' in text} == set(LEVELS)
+
+
+@pytest.mark.parametrize(
+    ("language", "piece", "broken"),
+    [
+        ("ts", "    switch (kind) {", '    if (kind === "error") throw new Error("no idea");'),
+        ("python", "        match kind:", '        if kind == "error":\n            raise ValueError("no idea")'),
+    ],
+)  # fmt: skip
+def test_a_start_that_fails_says_so_of_that_conversation_alone(
+    language: str,
+    piece: str,
+    broken: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = tmp_path / "mine"
+    new_normalizer(folder, language)  # type: ignore[arg-type]
+    (file,) = folder.glob("normalizer.*")
+    text = file.read_text(encoding="utf-8")
+    assert text.count(piece) == 1
+    file.write_text(text.replace(piece, f"{broken}\n{piece}"), encoding="utf-8")
+    monkeypatch.chdir(folder)
+    assert main(["--root", str(PROJECT.root), "check", "--json"]) == 1
+    cassettes = json.loads(capsys.readouterr().out)["cassettes"]
+    failed = [c for c in cassettes if c["verdict"] == "fail"]
+    # Those in which the agent tells of an error, and no others.
+    assert {c["scenario"] for c in failed} == {"disconnect", "model-error", "rate-limited"}
+    for cassette in failed:
+        assert cassette["fault"] == "subject"
+        assert "no idea" in cassette["stderr"]
+        (runs,) = (c for c in cassette["checks"] if c["id"] == "subject")
+        assert "no idea" in runs["violations"][0]["got"]
