@@ -214,7 +214,9 @@ def _agents(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
 
 def _new(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     new = commands.add_parser(
-        "new", help="write the start of a normalizer of your own", description="A new start."
+        "new",
+        help="write the start of a normalizer of your own",
+        description="Write the start of something of your own.",
     )
     kinds = new.add_subparsers(dest="kind", required=True, metavar="KIND")
     normalizer = kinds.add_parser(

@@ -184,7 +184,7 @@ def test_the_levels_to_come_are_levels() -> None:
     ("language", "piece", "broken"),
     [
         ("ts", "    switch (kind) {", '    if (kind === "error") throw new Error("no idea");'),
-        ("python", "        match kind:", '        if kind == "error":\n            raise ValueError("no idea")'),
+        ("python", "        match kind:", "        assert kind != 'error', 'no idea'"),
     ],
 )  # fmt: skip
 def test_a_start_that_fails_says_so_of_that_conversation_alone(
