@@ -144,9 +144,10 @@ def _summary(report: Report, *, colour: bool) -> str:
 
 def _who(report: Report) -> str:
     claims = report.claims
-    more = " ".join(part for part in (claims.name, claims.version, claims.language) if part)
-    named = report.subject if claims.name in {"", report.subject} else f"{report.subject} ({more})"
-    return printable(named)
+    name = "" if claims.name == report.subject else claims.name
+    more = " ".join(part for part in (name, claims.version, claims.language) if part)
+    known = claims.version and f" ({more})"
+    return printable(f"{report.subject}{known}")
 
 
 def _paint(text: str, meaning: str, *, colour: bool) -> str:

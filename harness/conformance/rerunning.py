@@ -119,16 +119,17 @@ class Reruns:
         before = law.place.failures
         self._once(path, frames, law, self._subject.open, upto)
         if law.place.failures > before:
-            self._apart.not_judged(ALONE)
-            if self._cut is not None:
-                self._split.not_judged(ALONE)
+            for other in (self._apart, self._split):
+                if other.result.status == "pass":
+                    other.not_judged(ALONE)
             return
         if self._cut is not None:
             cut = type(law)(Place(self._name))
             self._once(path, frames, cut, self._cut, upto)
             if cut.result.status == "fail":
                 found(self._split, cut)
-                self._apart.not_judged(f"the law `{Split.id}` is broken")
+                if self._apart.result.status == "pass":
+                    self._apart.not_judged(f"the law `{Split.id}` is broken")
                 return
         found(self._apart, trial)
 

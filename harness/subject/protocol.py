@@ -30,7 +30,10 @@ pinned output, and `coverage`, that each native frame is accounted for.
 
 LEVELS: Final[tuple[Level, ...]] = ("schema", "laws", "expected", "coverage")
 
-Id = Annotated[int, Meta(ge=1)]
+_MOST: Final = 2**53 - 1
+
+Id = Annotated[int, Meta(ge=1, le=_MOST)]
+Seq = Annotated[int, Meta(ge=0, le=_MOST)]
 
 
 class Start(Struct, frozen=True, tag_field="cmd", tag="start"):
@@ -109,7 +112,7 @@ class Fault(Struct, frozen=True):
     """What a normalizer says of its own failure; `frame` is the `seq` that it failed at."""
 
     message: str
-    frame: int | None = None
+    frame: Seq | None = None
 
 
 class Failed(Struct, frozen=True):

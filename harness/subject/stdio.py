@@ -1,78 +1,89 @@
 """The normalizer behind a command: one process for all cassettes, one conversation for each run.
 
 What a cassette's runs need is sent ahead, so that the subject works while the judge does. The
-first run gets large batches; of the reruns, which are interleaved, one gets smaller ones and one
-a message for each frame, two of them cut in the middle.
+first run gets large batches; the reruns, which are interleaved, get smaller ones, one of them
+begins with a message for each frame, and one message is cut within a character.
 """
 
 import re
 import shlex
 import weakref
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, cycle, islice, repeat
 from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import force_setattr
 
 from harness import __version__
-from harness.canonical import Event
 from harness.cassette import Frame, Header
+from harness.subject.answers import BROKEN, Reader, json_of_each
 from harness.subject.base import Claims, Given, SubjectError
 from harness.subject.faults import FaultError, Limits
-from harness.subject.protocol import PROTOCOL, Failed, Fault, Started
+from harness.subject.protocol import PROTOCOL, Failed, Fault, Seq, Started
 from harness.subject.wire import Process
 
 BATCH_FRAMES: Final = 64
 BATCH_BYTES: Final = 64 << 10
 """What one `frames` message holds at most, but for a single frame that is longer."""
-SMALL_BATCH: Final = 7
+_SIZES: Final = (5, 3, 7, 13)
+"""How many frames a message of the reruns holds, in turn."""
+_SINGLE: Final = 8
+"""How many messages of the shorter rerun hold one frame, before the others."""
 HELD: Final = 4
 """How many answers of the largest size all answers of one cassette may make."""
-BACK: Final = 256
-"""How many frames an event's `raw` may point back."""
-
 _VERSION: Final = msgspec.json.encode(__version__)
-_SEAM: Final = b"\n"
 _encode: Final = msgspec.json.Encoder().encode
 _NOT_ASCII: Final = re.compile(rb"[\x80-\xff]")
-_BROKEN: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
 
 class _Answer(Struct):
     """An answer, whose events are read when they are needed."""
 
-    id: int
+    id: Seq
     events: msgspec.Raw | UnsetType = UNSET
-    error: Fault | UnsetType = UNSET
+    error: Fault | None = None
 
 
 _ANSWER: Final = msgspec.json.Decoder(_Answer)
-_EVENTS: Final = msgspec.json.Decoder(list[list[Event]])
-_LAST: Final = msgspec.json.Decoder(list[Event])
-_RAW: Final = msgspec.json.Decoder(list[msgspec.Raw])
-_RAWS: Final = msgspec.json.Decoder(list[list[msgspec.Raw]])
 
 
 class Exchange:
     """One request, and what came of it: the JSON of its events, or an error."""
 
-    __slots__ = ("answer", "error", "id", "of", "size")
+    __slots__ = ("answer", "careful", "error", "id", "of", "size")
 
     def __init__(self, id_: int, of: str) -> None:
         self.id = id_
         self.of = of
         self.size = 0
+        self.careful = False
         self.answer: Any = None
         self.error: FaultError | None = None
 
     def settle(self, line: bytes) -> None:
         """Take the answer. Raises FaultError for what is none to this request."""
+        # As most write it: nothing has to be read to find the events.
+        start = b'{"id":%d,"events":[' % self.id
+        if line.startswith(start) and line.endswith(b"]}"):
+            self.answer = line[len(start) - 1 : -1]
+            self.size = len(line)
+            return
+        self._settle(line)
+
+    def again(self) -> bool:
+        """Whether it can be read another way, which is done: by JSON's rules, not by its look."""
+        if self.careful:
+            return False
+        self._settle(b'{"id":%d,"events":%b}' % (self.id, self.answer))
+        return self.error is None
+
+    def _settle(self, line: bytes) -> None:
+        self.careful = True
         try:
             answer = _ANSWER.decode(line)
-        except _BROKEN as error:
+        except BROKEN as error:
             raise FaultError(
                 "junk", f"no answer to `{self.of}` ({error}): {_shown(line)}"
             ) from error
@@ -80,24 +91,13 @@ class Exchange:
             raise FaultError(
                 "wrong-id", f"an answer with id {answer.id}, and {self.id} ({self.of}) was due"
             )
-        if answer.error is not UNSET:
+        if answer.error:
             self.error = FaultError("failed", answer.error.message, answer.error.frame or 0)
             return
         if answer.events is UNSET and self.of in {"frames", "close"}:
             raise FaultError("wrong-shape", f"an answer to `{self.of}` without `events`")
-        self.answer = answer.events
+        self.answer = UNSET if answer.events is UNSET else bytes(answer.events)
         self.size = len(line)
-
-
-def _read(decoder: Any, loose: Any, events: msgspec.Raw, of: str) -> Any:
-    """Read events; those that are none stay JSON, to be judged one by one. Raises FaultError."""
-    try:
-        return decoder.decode(events)
-    except _BROKEN:
-        try:
-            return loose.decode(events)
-        except _BROKEN as error:
-            raise FaultError("wrong-shape", f"`events` in the answer to `{of}`: {error}") from error
 
 
 class Connection:
@@ -142,9 +142,18 @@ class Connection:
             raise exchange.error
         return exchange.answer
 
-    def over(self, fault: FaultError) -> FaultError:
-        """End the process for a fault that its answers have; return the fault."""
-        return self._ended(fault)
+    def read(self, exchange: Exchange, how: Callable[[bytes], Any]) -> Any:
+        """Wait for an answer, and read it. Raises FaultError, and ends the process with it."""
+        answer = self.answer(exchange)
+        try:
+            try:
+                return how(answer)
+            except FaultError:
+                if not exchange.again():
+                    raise
+                return how(exchange.answer)
+        except FaultError as fault:
+            raise self._ended(fault) from None
 
     def start(self) -> Claims:
         """Ask what it claims. Raises FaultError."""
@@ -223,11 +232,10 @@ class Conversation:
         self._sent: deque[tuple[Exchange, list[tuple[Any, bytes]]]] = deque()
         self._ready: deque[list[Given]] = deque()
         self._close: Exchange | None = None
-        self._recent: dict[bytes, Any] = {}
-        self._keys: deque[bytes] = deque()
-        self.said: list[msgspec.Raw] | None = None
+        self._reader = Reader()
+        self.said: list[Any] | None = None
         """The JSON of each frame's events, where it is to be repeated."""
-        self.last: msgspec.Raw | None = None
+        self.last: Any = None
         self.first: Conversation | None = None
         self.upto = 0
         self.whole = False
@@ -259,21 +267,20 @@ class Conversation:
         first, upto = self.first, self.upto
         if first is None or first.said is None or len(first.said) < upto:
             return False
+        connection, done = self._connection, 0
         try:
             self._opened()
-            said: list[msgspec.Raw] = []
-            for exchange, _ in self._sent:
-                said += _RAW.decode(self._connection.answer(exchange))
-            if self.whole and not self._ends_as(first):
-                return False
-        except (FaultError, *_BROKEN):
+            for exchange, frames in self._sent:
+                answer: bytes = connection.answer(exchange)
+                due = first.said[done : done + len(frames)]
+                done += len(frames)
+                if answer != b"[%b]" % b",".join(due) and json_of_each(answer) != due:
+                    return False
+            if self._close is not None and self.whole:
+                return bool(connection.answer(self._close) == first.last)
+        except (FaultError, *BROKEN):
             return False
-        return len(said) == upto and _SEAM.join(said) == _SEAM.join(first.said[:upto])
-
-    def _ends_as(self, first: "Conversation") -> bool:
-        assert self._close is not None  # noqa: S101 - a plan has sent it
-        own = self._connection.answer(self._close)
-        return first.last is not None and bytes(own) == bytes(first.last)
+        return True
 
     def ahead(self, frames: Iterable[Frame]) -> Iterator[Frame]:
         """Yield the frames; each batch is sent before the one before it is yielded."""
@@ -282,15 +289,11 @@ class Conversation:
             # A plan has sent them.
             yield from source
             return
-        if self._fine:
-            for frame in source:
-                self.send([code(frame)], cut=True)
-                yield frame
-            return
         before: list[Frame] = []
-        while batch := list(islice(source, BATCH_FRAMES)):
-            for each in batches([code(frame) for frame in batch], BATCH_FRAMES):
-                self.send(each)
+        # Of what is cut, the first piece is read with the message before it.
+        while batch := list(islice(source, 1 if self._fine else BATCH_FRAMES)):
+            for each in batches([code(frame) for frame in batch], repeat(BATCH_FRAMES)):
+                self.send(each, cut=self._fine)
             self._connection.process.flush()
             yield from before
             before = batch
@@ -310,13 +313,10 @@ class Conversation:
         self._opened()
         self.send_close()
         assert self._close is not None  # noqa: S101 - sent just now
-        self.last = answer = self._connection.answer(self._close)
-        try:
-            events = _read(_LAST, _RAW, answer, "close")
-        except FaultError as fault:
-            raise self._connection.over(fault) from None
-        self._adopt(events)
-        return _given(events)
+        close = self._close
+        events: list[Given] = self._connection.read(close, self._reader.last)
+        self.last = close.answer
+        return events
 
     def _opened(self) -> None:
         if self._begun is not None:
@@ -326,54 +326,14 @@ class Conversation:
     def _more(self) -> None:
         self._opened()
         exchange, frames = self._sent.popleft()
-        answer = self._connection.answer(exchange)
-        try:
-            events_of = _read(_EVENTS, _RAWS, answer, "frames")
-            if len(events_of) != len(frames):
-                raise FaultError(  # noqa: TRY301
-                    "wrong-shape", f"{len(events_of)} lists of events for {len(frames)} frames"
-                )
-        except FaultError as fault:
-            raise self._connection.over(fault) from None
+        read = self._reader.frames
+        self._ready += self._connection.read(exchange, lambda answer: read(answer, frames))
         if self.said is not None:
-            self.said += _RAW.decode(answer)
-        recent, keys = self._recent, self._keys
-        for (content, key), events in zip(frames, events_of, strict=True):
-            # The last frame with that content, as the judge has it.
-            recent[key] = content
-            keys.append(key)
-            if events:
-                self._adopt(events)
-            if len(keys) > BACK:
-                old = keys.popleft()
-                if old not in keys:
-                    del recent[old]
-            self._ready.append(_given(events))
-
-    def _adopt(self, events: list[Any]) -> None:
-        """Let each event's `raw` hold the frame's own content, where it is that, byte for byte.
-
-        The judge looks for the very object first. Anything else it compares value by value.
-        """
-        recent = self._recent
-        for event in events:
-            # JSON is what is no event, or among some that are none.
-            raw = getattr(event, "raw", UNSET)
-            if raw is not UNSET:
-                content = recent.get(_encode(raw.payload), recent)
-                if content is not recent:
-                    force_setattr(raw, "payload", content)
-
-
-def _given(events: list[Any]) -> list[Any]:
-    """Return events as a subject may give them: JSON as bytes."""
-    if events and type(events[0]) is msgspec.Raw:
-        return [bytes(event) for event in events]
-    return events
+            self.said += json_of_each(exchange.answer)
 
 
 class _Version(Struct):
-    id: int
+    id: Seq
     protocol: int
 
 
@@ -381,7 +341,7 @@ def _started(line: bytes, due: int) -> Started:
     """Read the answer to `start`. Raises FaultError."""
     try:
         failed = msgspec.json.decode(line, type=Failed)
-    except _BROKEN:
+    except BROKEN:
         pass
     else:
         raise FaultError("not-started", failed.error.message)
@@ -390,7 +350,7 @@ def _started(line: bytes, due: int) -> Started:
         version = msgspec.json.decode(line, type=_Version)
         if version.protocol == PROTOCOL:
             started = msgspec.json.decode(line, type=Started)
-    except _BROKEN as error:
+    except BROKEN as error:
         raise FaultError("junk", f"no answer to `start` ({error}): {_shown(line)}") from error
     if version.protocol != PROTOCOL:
         raise FaultError(
@@ -405,20 +365,27 @@ def _started(line: bytes, due: int) -> Started:
 
 def code(frame: Frame) -> tuple[bytes, Any, bytes]:
     """Return a frame's JSON, its content, and its content's JSON."""
-    content = frame.data
+    content, field = frame.data, b"data"
     if content is UNSET:
-        content = frame.content
-    return _encode(frame), content, _encode(content)
+        content, field = frame.content, b"b64" if frame.text is UNSET else b"text"
+    key = _encode(content)
+    # Encoded once: the content is most of a frame, and the rest is plain.
+    return (
+        b'{"seq":%d,"at":%d,"dir":"%b","channel":"%b","%b":%b}'
+        % (frame.seq, frame.at, frame.dir.encode(), frame.channel.encode(), field, key),
+        content,
+        key,
+    )
 
 
-def batches(coded: Sequence[Any], most: int) -> Iterator[list[Any]]:
-    """Part coded frames into batches of at most so many, and about `BATCH_BYTES`."""
+def batches(coded: Sequence[Any], sizes: Iterator[int]) -> Iterator[list[Any]]:
+    """Part coded frames into batches of such sizes at most, and of about `BATCH_BYTES`."""
     batch: list[Any] = []
-    size = 0
+    size, most = 0, next(sizes)
     for each in coded:
         if batch and (len(batch) == most or size + len(each[0]) > BATCH_BYTES):
             yield batch
-            batch, size = [], 0
+            batch, size, most = [], 0, next(sizes)
         batch.append(each)
         size += len(each[0])
     if batch:
@@ -477,23 +444,29 @@ class Stdio:
         connection = self._connected()
         coded = [code(frame) for frame in frames]
         whole, again, half = (Conversation(connection, header) for _ in range(3))
-        for batch in batches(coded, BATCH_FRAMES):
+        for batch in batches(coded, repeat(BATCH_FRAMES)):
             whole.send(batch)
         whole.send_close()
+        # It begins while the rest is made.
         connection.process.flush()
         coded = coded[:rerun]
         upto = len(coded) // 2
-        cuts = _cuts([frame for frame, _, _ in coded[:upto]])
-        head = len(coded) // 4
-        done = 0
-        for start in range(0, upto, SMALL_BATCH):
-            for batch in batches(coded[done : head + start], SMALL_BATCH):
-                again.send(batch)
-            done = max(done, head + start)
-            for number in range(start, min(start + SMALL_BATCH, upto)):
-                half.send(coded[number : number + 1], cut=number in cuts)
+        cut = _cut([frame for frame, _, _ in coded[:upto]])
+        one = list(batches(coded, cycle(_SIZES)))
+        other = list(batches(coded[:upto], chain(repeat(1, _SINGLE), cycle(_SIZES))))
+        ahead = max(1, len(one) // 4)
+        for batch in one[:ahead]:
+            again.send(batch)
+        sent, done = ahead, 0
+        for number, batch in enumerate(other, 1):
+            half.send(batch, cut=done <= cut < done + len(batch))
+            done += len(batch)
+            # Spread evenly: either begins, goes on and ends in the midst of the other.
+            while (sent - ahead) * len(other) < number * (len(one) - ahead):
+                again.send(one[sent])
+                sent += 1
         half.send_close()
-        for batch in batches(coded[done:], SMALL_BATCH):
+        for batch in one[sent:]:
             again.send(batch)
         again.send_close()
         connection.process.flush()
@@ -553,9 +526,9 @@ class Stdio:
         return connection
 
 
-def _cuts(frames: Sequence[bytes]) -> set[int]:
-    """Choose two messages to cut: the first with a character of several bytes, and the last."""
-    if not frames:
-        return set()
-    found = next((n for n, frame in enumerate(frames) if _NOT_ASCII.search(frame)), 0)
-    return {found, len(frames) - 1}
+def _cut(frames: Sequence[bytes]) -> int:
+    """Choose the frame to cut: the last one with a character of several bytes, else the last."""
+    for number in range(len(frames) - 1, -1, -1):
+        if not frames[number].isascii():
+            return number
+    return len(frames) - 1

@@ -26,6 +26,7 @@ _PIPE: Final = 1 << 20
 _NOTHING: Final = memoryview(b"")
 _SLICE: Final = 0.25
 """Seconds after which a process that is waited for is looked at."""
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _GRACE: Final = 1.0
 """Seconds that a process has to end, once it has closed its output."""
 
@@ -62,6 +63,9 @@ class Process:
                 fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE)
         for descriptor in (self._stdout, self._stderr):
             self._poll.register(descriptor, select.POLLIN)
+        self._statm = -1
+        with suppress(OSError):
+            self._statm = os.open(f"/proc/{process.pid}/statm", os.O_RDONLY | os.O_CLOEXEC)
         # Where memory runs out, the kernel takes the subject first.
         with suppress(OSError):
             Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
@@ -104,11 +108,11 @@ class Process:
         return not (self._lines or self._parts)
 
     def memory(self) -> None:
-        """Raise FaultError where it holds too much: its leader now, its group every so often."""
+        """Raise FaultError where it holds too much: its leader now, its group every second."""
         if not self.limits.memory:
             return
-        held = _resident(self._process.pid)
-        if (now := time.monotonic()) - self._looked >= _SLICE:
+        held = self._resident()
+        if (now := time.monotonic()) - self._looked >= 1:
             self._looked = now
             held = max(held, _held(self._process.pid))
         if held > self.limits.memory:
@@ -239,6 +243,15 @@ class Process:
             return FaultError("ended", f"it ended (exit code 0), and {what}")
         return FaultError("crashed", f"it ended with {how}, and {what}")
 
+    def _resident(self) -> int:
+        """How many bytes of memory it holds itself; 0 where the system does not say."""
+        if self._statm < 0:
+            return 0
+        try:
+            return int(os.pread(self._statm, 100, 0).split()[1]) * _PAGE
+        except (OSError, IndexError):
+            return 0
+
     def _listen(self, seconds: float) -> None:
         """Read its stderr alone."""
         if self._silent:
@@ -276,6 +289,9 @@ class Process:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         self._last_words()
+        if self._statm >= 0:
+            os.close(self._statm)
+            self._statm = -1
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()
@@ -294,19 +310,9 @@ class Process:
             del self.tail[:-TAIL]
 
 
-def _resident(pid: int) -> int:
-    """Return how many bytes of memory a process holds; 0 where the system does not say."""
-    try:
-        pages = int(Path(f"/proc/{pid}/statm").read_bytes().split()[1])
-    except (OSError, IndexError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
 def _held(group: int) -> int:
     """Return how many bytes of memory the processes of a session hold; 0 where none can say."""
     held = 0
-    page = os.sysconf("SC_PAGE_SIZE")
     for folder in os.scandir("/proc") if Path("/proc/self/stat").exists() else ():
         if not folder.name.isdigit():
             continue
@@ -316,5 +322,5 @@ def _held(group: int) -> int:
         except OSError:
             continue
         if int(fields[3]) == group:
-            held += int(fields[21]) * page
+            held += int(fields[21]) * _PAGE
     return held
