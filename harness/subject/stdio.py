@@ -380,6 +380,13 @@ def code(frame: Frame) -> tuple[bytes, Any, bytes]:
 
 def batches(coded: Sequence[Any], sizes: Iterator[int]) -> Iterator[list[Any]]:
     """Part coded frames into batches of such sizes at most, and of about `BATCH_BYTES`."""
+    if sum(len(each[0]) for each in coded) <= BATCH_BYTES:
+        start = 0
+        while start < len(coded):
+            end = start + next(sizes)
+            yield list(coded[start:end])
+            start = end
+        return
     batch: list[Any] = []
     size, most = 0, next(sizes)
     for each in coded:

@@ -91,7 +91,8 @@ _MORE = {
 def test_a_fault_breaks_the_same_law_as_in_this_process(
     tmp_path: Path, law: str, fault: str, make: Any
 ) -> None:
-    result = judge(tmp_path, f"{SERVE} {make.__module__}:{make.__qualname__}")
+    frames = getattr(make, "FRAMES", toy.CHAT)
+    result = judge(tmp_path, f"{SERVE} {make.__module__}:{make.__qualname__}", frames)
     assert set(result.failed()) == {law} | ALSO.get(fault, set()) | _MORE.get(fault, set())
     assert result.fault == "subject"
 

@@ -122,6 +122,7 @@ class Apart(Law):
         "another gives what it gives alone"
     )
     source = "harness/README.md 'A normalizer behind a command'"
+    example = "both conversations look up their tools in one table"
     hint = "keep all that a conversation needs in an object of its own"
 
 
@@ -134,6 +135,7 @@ class Split(Law):
         "many, whose bytes come in pieces (of a normalizer behind a command)"
     )
     source = "harness/README.md 'A normalizer behind a command'"
+    example = "a character that two reads share becomes two question marks"
     hint = "read up to a line feed, decode whole lines, and let no batch end anything"
 
 
