@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ def new_command(folder: Path, language: Language, surface: str, *, json: bool) -
     else:
         for name in written:
             out.say(str(folder / name))
-        out.say(f"now: cd {folder} && harness check")
+        out.say(f"now: cd {shlex.quote(str(folder))} && harness check")
     return out.OK
 
 
