@@ -64,7 +64,7 @@ def entry() -> NoReturn:
     sys.exit(main())
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
     parser = argparse.ArgumentParser(
         prog="harness",
         description="Records what coding agents really send, and judges the normalizers "
@@ -131,6 +131,26 @@ def _parser() -> argparse.ArgumentParser:
     check = command("check", _check, "judge a normalizer on cassettes by the laws and expected/")
     _selection(check)
     _normalizer(check)
+    check.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        metavar="FORMAT[=PATH]",
+        help="write a report too, `-` is standard output: jsonl, junit, github (annotations; "
+        "default -), summary (markdown; default $GITHUB_STEP_SUMMARY), badge (JSON, or SVG where "
+        "PATH ends so); may be given again",
+    )
+
+    report = command(
+        "report", _report, "print a report that `check --report jsonl=FILE` kept", json=False
+    )
+    report.usage = "harness report [FORMAT[=PATH] ...] FILE"
+    report.epilog = (
+        "FORMAT is as of `check --report`; none of them is the terminal's. It ends with the exit "
+        "code of the run that is reported, and with 4 where the report is truncated."
+    )
+    report.add_argument("formats", nargs="*", metavar="FORMAT[=PATH]")
+    report.add_argument("file", metavar="FILE", help="`-` is standard input")
 
     accept = command(
         "accept", _accept, "write expected/ from what the reference normalizers give now"
@@ -177,6 +197,7 @@ def _parser() -> argparse.ArgumentParser:
     command("doctor", _doctor, "say which agents are found, and how to get the others")
     schema = command("schema", _schema, "print the JSON Schema of the canonical events", json=False)
     _stage(schema, "normalized_out", "chat_event", "legacy_out")
+    schema.add_argument("--report", action="store_true", help="of a line of a report instead")
     return parser
 
 
@@ -302,8 +323,16 @@ def _record(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     from harness.conformance.command import check_command
+    from harness.conformance.reports.live import reporting
 
-    return check_command(_project(arguments), _selected(arguments), arguments)
+    with reporting(arguments) as live:
+        return check_command(_project(arguments), _selected(arguments), arguments, live)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from harness.conformance.reports.command import report_command
+
+    return report_command(arguments.file, arguments.formats)
 
 
 def _accept(arguments: argparse.Namespace) -> int:
@@ -389,6 +418,11 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 
 def _schema(arguments: argparse.Namespace) -> int:
+    if arguments.report:
+        from harness.conformance.reports.stream import report_schema
+
+        out.say_json(report_schema())
+        return out.OK
     from harness.projection.schema import stage_schema
 
     out.say_json(stage_schema(arguments.stage))

@@ -13,6 +13,8 @@ from harness.cassette import CassetteError, CassetteReader, open_cassette
 from harness.cassette.show import printable
 from harness.conformance.check import PinError, check, write_expected
 from harness.conformance.render import render_terminal, report_json
+from harness.conformance.reports.github import inert
+from harness.conformance.reports.live import Live
 from harness.project import Project
 from harness.projection.stages import Stage, native_in, stage
 from harness.subject import (
@@ -30,25 +32,39 @@ from harness.subject import (
 from harness.surfaces import SurfaceError, surface
 
 
-def check_command(project: Project, paths: Sequence[Path], arguments: argparse.Namespace) -> int:
-    """Judge a normalizer on cassettes; return the exit code. Raises SubjectError."""
+def check_command(
+    project: Project, paths: Sequence[Path], arguments: argparse.Namespace, live: Live
+) -> int:
+    """Judge a normalizer on cassettes; return the exit code. Raises SubjectError.
+
+    Every form of its report is made of the stream that `live` takes.
+    """
     show = out.progress()
     with _descriptor_aside():
+        subject = _subject(arguments.normalizer) or Reference()
+        live.begin(
+            subject.name, getattr(subject, "claims", None), getattr(arguments, "level", None) or ()
+        )
         report = check(
             paths,
             cassettes=project.cassettes,
             expected=project.expected,
-            subject=_subject(arguments.normalizer),
+            subject=subject,
             surface=arguments.surface,
             scenario=arguments.scenario,
             orphans=not arguments.cassettes,
             progress=lambda number, total, id_: show(f"{number}/{total} {id_}"),
+            finished=live.add,
         )
     show("")
     if arguments.json:
         out.say(report_json(report).decode())
     else:
-        out.say(render_terminal(report, colour=out.colour()))
+        text = render_terminal(report, colour=out.colour() and not live.takes_stdout)
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            text = inert(text)
+        (out.note if live.takes_stdout else out.say)(text)
+    live.ended(report)
     return report.exit_code
 
 
