@@ -55,7 +55,7 @@ class Live:
             if form != "jsonl":
                 continue
             # A copy of the descriptor: the subject may close its own, or print there.
-            file = os.fdopen(os.dup(1), "wb") if path == STDOUT else Path(path).open("wb")
+            file = os.fdopen(os.dup(1), "wb") if path == STDOUT else Path(path).open("wb")  # noqa: SIM115 - the stack closes it
             self._files.append(self._open.enter_context(file))
 
     def begin(self, subject: str, claims: Any = None, levels: Sequence[str] = ()) -> None:
