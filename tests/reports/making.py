@@ -1,5 +1,6 @@
 """Documents to make reports of."""
 
+import xml.etree.ElementTree as ET
 from typing import Any
 
 from harness.conformance import CassetteResult, CheckResult, Violation
@@ -34,3 +35,8 @@ def document(*results: CassetteResult, code: int = 1, problem: str = "") -> Docu
         live.add(result)
     live.end(code, 1.5, problem)
     return live.document()
+
+
+def parsed(xml: bytes) -> ET.Element:
+    """What we wrote ourselves, read again."""
+    return ET.fromstring(xml)  # noqa: S314 - the harness wrote it

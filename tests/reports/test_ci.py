@@ -4,12 +4,13 @@ import os
 import re
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from tests.reports.making import parsed
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -92,7 +93,7 @@ def test_the_action_s_check(job: dict[str, str], tmp_path: Path, name: str, code
     assert ("\n::error " in f"\n{done.stdout}") is (code != 0)
     assert done.stdout.count("\n::error ") <= 10
     assert "Conformance: " in (tmp_path / "step.md").read_text()
-    root = ET.parse(tmp_path / "a b.xml").getroot()
+    root = parsed((tmp_path / "a b.xml").read_bytes())
     assert (root.get("failures") != "0", root.get("errors")) == (code == 1, str(int(code == 5)))
     assert sorted(p.suffix for p in tmp_path.glob("[abc]*.*")) == [".jsonl", ".svg", ".xml"]
 
@@ -107,7 +108,9 @@ def test_inputs_are_never_text_of_the_script(job: dict[str, str], tmp_path: Path
 
 def test_the_action_takes_cassettes_by_line(job: dict[str, str], tmp_path: Path) -> None:
     base = "codex-exec/codex-0.163.0"
-    done = step("check", job, cassettes=f"{base}/text\n{base}/fatal-error\n", jsonl="c.jsonl")
+    done = step(
+        "check", job, cassettes=f"{base}/text\n{base}/cancel-before-first-token\n", jsonl="c.jsonl"
+    )
     assert done.returncode == 0, done.stdout
     assert (tmp_path / "c.jsonl").read_text().count('"record":"case"') == 2
 
@@ -146,7 +149,7 @@ def test_the_gitlab_form(job: dict[str, str], tmp_path: Path, name: str, code: i
     # Elsewhere than a checkout, the corpus is the one of the installed package.
     done = bash("\n".join(of["script"]), tmp_path, job | {"NORMALIZER": f"subject:{name}"})
     assert done.returncode == code, done.stderr
-    ET.parse(tmp_path / of["artifacts"]["reports"]["junit"])
+    parsed((tmp_path / of["artifacts"]["reports"]["junit"]).read_bytes())
     assert [(tmp_path / path).is_file() for path in of["artifacts"]["paths"]] == [True]
     assert of["artifacts"]["when"] == "always"
 

@@ -1,7 +1,6 @@
 """What each form shows, with values; hostile text is text in each."""
 
 import re
-import xml.etree.ElementTree as ET
 from typing import Any
 
 import msgspec
@@ -14,14 +13,14 @@ from harness.conformance.reports.badge import badge
 from harness.conformance.reports.forms import rendered
 from harness.conformance.reports.github import inert
 from harness.conformance.reports.summary import summary
-from tests.reports.making import HOSTILE, SHOWN, case, document
+from tests.reports.making import HOSTILE, SHOWN, case, document, parsed
 
 
 @given(st.text() | st.text(st.characters(categories=["Cs", "Cc", "Cf"])))
 def test_junit_parses_again_to_the_same_text(text: str) -> None:
     live = document(case(text, fault="subject", stderr=text))
     shown = printable(live.report.cassettes[0].id)
-    root = ET.fromstring(rendered("junit", live))
+    root = parsed(rendered("junit", live))
     failure = root.find("testsuite/testcase/failure")
     assert failure is not None
     assert failure.text is not None
@@ -39,7 +38,7 @@ def test_junit_counts_each_kind() -> None:
         case("acp/a/4", "not-judged", "unusable", problem="cut", hint="again"),
         case("acp/a/5", "pass", "not-claimed"),
     )
-    root = ET.fromstring(rendered("junit", live))
+    root = parsed(rendered("junit", live))
     assert {k: root.get(k) for k in ("tests", "failures", "errors", "time")} == {
         "tests": "7", "failures": "1", "errors": "1", "time": "1.500",
     }  # fmt: skip
@@ -131,7 +130,7 @@ def test_badges(live: Any, message: str, colour: str) -> None:
         "color": colour,
         "isError": colour == "lightgrey",
     }
-    svg = ET.fromstring(badge(live, svg=True))
+    svg = parsed(badge(live, svg=True))
     assert svg.get("aria-label") == f"conformance: {message}"
     assert b"href" not in badge(live, svg=True)
 

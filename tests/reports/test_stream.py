@@ -54,7 +54,7 @@ def test_each_cut_of_a_report_is_truncated_and_never_a_pass() -> None:
     assert read_report(lines, "x").exit_code == 0
     for size in range(len(lines[0]), len(kept) - 1):
         read = read_report(kept[:size].splitlines(keepends=True), "x")
-        assert (read.footer is None or size == len(kept) - 1, read.exit_code) == (True, 4)
+        assert (read.footer, read.exit_code) == (None, 4)
         assert "truncated" in read.problem
         assert b'"message": "truncated"' in rendered("badge", read)
         assert b"<error " in rendered("junit", read)
@@ -63,7 +63,7 @@ def test_each_cut_of_a_report_is_truncated_and_never_a_pass() -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda n: [], "x: it is empty"),
+        (lambda n: n[:0], "x: it is empty"),
         (lambda n: n[1:], "x:1: no header before it"),
         (lambda n: [n[0], n[0]], "x:2: a second header"),
         (lambda n: [*n, n[1]], "x:5: a record after the footer"),
@@ -71,7 +71,7 @@ def test_each_cut_of_a_report_is_truncated_and_never_a_pass() -> None:
         (lambda n: [n[0], n[3]], "x:2: its footer counts 1 cassettes, there are 0"),
         (lambda n: [n[0], n[2]], "x:2: a result of 'c' that is not of the case before"),
         (lambda n: [b"[]\n", *n], "x:1: not a record of a report"),
-        (lambda n: [b"junk"], "x:1: not a record of a report"),
+        (lambda n: [b"junk", *n[:0]], "x:1: not a record of a report"),
         (lambda n: [n[0], b"\xff\n"], "x:2: not a record of a report"),
         (lambda n: [n[0].replace(b'"format":1', b'"format":2')], "report format 2 is not known"),
     ],

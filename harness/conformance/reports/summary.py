@@ -91,8 +91,8 @@ def _cassette(cassette: CassetteResult) -> Iterator[str]:
             "| --- | --- | --- | --- | --- |",
         ]
         for v in check.violations:
-            frame = f"{v.frame} {v.kind}" if v.frame else ""
-            event = f"{v.event} {v.type}" if v.event else ""
+            frame = f"{v.frame} {v.kind}".rstrip() if v.frame else ""
+            event = f"{v.event} {v.type}".rstrip() if v.event else ""
             cells = (frame, event, v.path, v.expected, v.got)
             rows.append("| " + " | ".join(_text(cell) for cell in cells) + " |")
         if check.more:
