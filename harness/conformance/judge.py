@@ -26,13 +26,17 @@ from harness.conformance.form import (
     encoder,
 )
 from harness.conformance.law import Handler, Law, Place, show
-from harness.conformance.laws.frames import Accounted, ClockLaw, RawLaw, Window
-from harness.conformance.laws.ids import EventIds, Ids
+from harness.conformance.laws.frames import Accounted, ClockLaw, Monotonic, RawLaw, Window
+from harness.conformance.laws.ids import EventIds, Ids, PayloadIds
 from harness.conformance.laws.items import Deltas, Items
+from harness.conformance.laws.nesting import Nesting, Tasks
+from harness.conformance.laws.outcomes import Cancelled, Outcome
+from harness.conformance.laws.replay import Replay
 from harness.conformance.laws.reruns import Deterministic, Prefix, Record
 from harness.conformance.laws.schema import Schema
 from harness.conformance.laws.text import Text
 from harness.conformance.laws.turns import Requests, Turns
+from harness.conformance.laws.usage import Usage
 from harness.subject import RAISED, Junk, Subject, coerce, listed, told
 from harness.surfaces.base import Kinds
 
@@ -50,6 +54,7 @@ class Runs(Law):
     id = "subject"
     statement = "the normalizer opens, takes every frame and the end, and raises nothing"
     source = "harness/README.md 'The pipeline'"
+    example = "KeyError at a frame without `method`"
 
     def raised(self, doing: str, error: BaseException) -> None:
         """Report what the subject raised."""
@@ -65,15 +70,23 @@ LAWS: Final[tuple[type[Law], ...]] = (
     Runs,
     Schema,
     Ids,
+    PayloadIds,
     EventIds,
     Turns,
     Items,
     Deltas,
     Requests,
+    Nesting,
+    Tasks,
+    Cancelled,
+    Outcome,
+    Usage,
+    Replay,
     Text,
     Accounted,
     RawLaw,
     ClockLaw,
+    Monotonic,
     Prefix,
     Expected,
     Deterministic,
@@ -122,15 +135,23 @@ class Judge:
             self._runs,
             self._schema,
             self._ids,
+            self._ids.payload,
             self._event_ids,
             Turns(place),
             items,
             Deltas(place, items),
             Requests(place),
+            Nesting(place, items),
+            Tasks(place),
+            Cancelled(place),
+            Outcome(place),
+            Usage(place),
+            Replay(place),
             Text(place),
             self._accounted,
             self._raw,
             self._clock,
+            self._clock.monotonic,
             self._prefix,
         ]
         self._delta: ContentDelta | None = None
@@ -192,7 +213,7 @@ class Judge:
             if record.open:
                 record.frame(kind, renamer.count)
             self.frames = seq
-        place.event, place.of = 0, None
+        place.event, place.of, place.closing = 0, None, True
         try:
             events = listed(session.close())
         except RAISED as error:

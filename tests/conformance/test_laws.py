@@ -32,9 +32,15 @@ def test_the_correct_one_passes_every_law(tmp_path: Path) -> None:
     assert (result.frames, result.events) == (17, 19)
 
 
+def test_the_correct_one_passes_with_all_that_there_is(tmp_path: Path) -> None:
+    result = judge(tmp_path, toy.Normalizer, toy.MORE)
+    assert [c.id for c in result.checks if c.status != "pass"] == []
+    assert (result.frames, result.events) == (22, 25)
+
+
 @pytest.mark.parametrize(("law", "fault", "make"), BROKEN, ids=[f"{b[0]}-{b[1]}" for b in BROKEN])
 def test_a_fault_breaks_its_law_alone(tmp_path: Path, law: str, fault: str, make: Any) -> None:
-    result = judge(tmp_path, make)
+    result = judge(tmp_path, make, getattr(make, "FRAMES", toy.CHAT))
     assert result.verdict == "fail"
     assert set(result.failed()) == {law} | ALSO.get(fault, set())
     violations = result.check(law).violations

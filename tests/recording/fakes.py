@@ -168,6 +168,9 @@ class NoModel:
     def unused(self) -> list[str]:
         return []
 
+    def stir(self) -> None:
+        pass
+
     async def __aenter__(self) -> Self:
         return self
 

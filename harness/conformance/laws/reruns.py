@@ -67,6 +67,7 @@ class Prefix(Law):
         "synthesized"
     )
     source = "harness/README.md 'Events and comparison', DECISIONS.md 4"
+    example = "item.started has the title that only a later frame tells"
 
     def at_the_end(self, run: "_Run") -> None:
         """Half-way, the end closes what is open, and tells nothing that was held back."""
@@ -98,6 +99,7 @@ class Deterministic(Law):
         f"on the first {RERUN:,} frames"
     )
     source = "harness/README.md 'Events and comparison'"
+    example = "a list in an event has the order of a set"
 
     def at_the_end(self, run: "_Run") -> None:
         """The end gives the same as in the first run."""
