@@ -13,7 +13,7 @@ from harness.cassette import CassetteError, CassetteReader, open_cassette
 from harness.cassette.show import printable
 from harness.conformance.check import PinError, check, write_expected
 from harness.conformance.render import render_terminal, report_json
-from harness.conformance.reports.github import inert
+from harness.conformance.reports.forms import shown
 from harness.conformance.reports.live import Live
 from harness.project import Project
 from harness.projection.stages import Stage, native_in, stage
@@ -61,9 +61,7 @@ def check_command(
         out.say(report_json(report).decode())
     else:
         text = render_terminal(report, colour=out.colour() and not live.takes_stdout)
-        if os.environ.get("GITHUB_ACTIONS") == "true":
-            text = inert(text)
-        (out.note if live.takes_stdout else out.say)(text)
+        (out.note if live.takes_stdout else out.say)(shown(text))
     live.ended(report)
     return report.exit_code
 

@@ -190,3 +190,18 @@ def test_report_names_what_it_cannot_read(tmp_path: Path, capsys: Capture) -> No
     (tmp_path / "junk").write_text("{}\n")
     assert main(["report", str(tmp_path / "junk")]) == 4
     assert "junk:1: not a record of a report" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("job", [True, False])
+def test_in_a_job_the_terminal_s_text_is_no_command(
+    root: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, job: bool
+) -> None:
+    kept = root / "kept.jsonl"
+    assert run(root, "check", "--report", f"jsonl={kept}") == 0
+    kept.write_bytes(kept.read_bytes().replace(b'"reference"', b'"::error::pwn"'))
+    if job:
+        monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    capsys.readouterr()
+    assert main(["report", str(kept)]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("\\x3a:error::pwn: 1 pass" if job else "::error::pwn: 1 pass")

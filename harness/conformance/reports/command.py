@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness import output as out
-from harness.conformance.reports.forms import STDOUT, targets, write
+from harness.cassette.show import printable
+from harness.conformance.render import render_terminal
+from harness.conformance.reports.forms import STDOUT, shown, targets, write
 from harness.conformance.reports.stream import Document, read_report
 
 
@@ -27,13 +29,10 @@ def report_command(file: str, forms: Sequence[str]) -> int:
 
 def say(document: Document) -> None:
     """Print a document for a terminal."""
-    from harness.conformance.render import render_terminal  # noqa: PLC0415 - only for this form
-
-    out.say(render_terminal(document.report, colour=out.colour()))
-    if document.problem and document.report.cassettes:
-        from harness.cassette.show import printable  # noqa: PLC0415 - the same
-
-        out.say(printable(document.problem))
+    text = render_terminal(document.report, colour=out.colour())
+    if document.problem and (document.report.cassettes or document.footer is None):
+        text += f"\n{printable(document.problem)}"
+    out.say(shown(text))
 
 
 def _read(file: str) -> Document:
