@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.cassette.show import printable
@@ -16,6 +16,7 @@ from harness.conformance.reports.summary import summary
 from tests.reports.making import HOSTILE, SHOWN, case, document, parsed
 
 
+@settings(deadline=None)
 @given(st.text() | st.text(st.characters(categories=["Cs", "Cc", "Cf"])))
 def test_junit_parses_again_to_the_same_text(text: str) -> None:
     live = document(case(text, fault="subject", stderr=text))
@@ -83,6 +84,7 @@ def test_text_of_the_log_is_no_workflow_command() -> None:
     assert inert("  ::error::x\na ::b\n##[group]x") == "\\x3a:error::x\na ::b\n#\\x23[group]x"
 
 
+@settings(deadline=None)
 @given(st.text() | st.just(HOSTILE))
 def test_no_text_breaks_a_table_of_the_summary(text: str) -> None:
     plain = summary(document(case("x"))).decode().split("\n")
@@ -141,3 +143,14 @@ def test_a_run_of_nothing_is_an_error_in_each_form() -> None:
     assert b'errors="1"' in rendered("junit", live)
     assert summary(live).decode().startswith("## ⚠️ Conformance: nothing run\n")
     assert b'"exit_code":3' in rendered("jsonl", live)
+
+
+@pytest.mark.parametrize("form", ["junit", "github", "summary"])
+def test_each_form_says_whose_fault_it_is_and_how_stderr_ends(form: str) -> None:
+    stderr = "".join(f"line {n} of it\n" for n in range(100))
+    text = rendered(form, document(case("x", fault="subject", stderr=stderr))).decode()
+    assert "at fault" in text
+    assert ("line 80 of it" in text, "line 79 of it" in text) == (True, False)
+    assert "the normalizer" in text
+    ours = case("x", "not-judged", "unusable", fault="harness", problem="it failed")
+    assert "the harness" in rendered(form, document(ours, code=4)).decode()

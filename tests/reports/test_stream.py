@@ -5,16 +5,18 @@ from pathlib import Path
 import jsonschema
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.conformance.reports.forms import rendered
-from harness.conformance.reports.stream import ReportError, read_report, report_schema
+from harness.conformance.reports.live import Live
+from harness.conformance.reports.stream import ReportError, Selection, read_report, report_schema
 from tests.reports.making import HOSTILE, case, document
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_comes_back_as_it_was(text: str) -> None:
     kept = rendered("jsonl", document(case(text)))
@@ -82,3 +84,19 @@ def test_what_is_no_report_is_named_by_its_line(change: object, problem: str) ->
     with pytest.raises(ReportError) as error:
         read_report(change(lines), "x")
     assert problem in str(error.value)
+
+
+class Claims:
+    version = "2.1"
+    language = "rust"
+    surfaces = frozenset({"opencode", "acp"})
+
+
+def test_the_header_says_who_was_held_to_what() -> None:
+    live = Live([], Selection(("a",), "acp", "chat"))
+    live.begin("subject", Claims(), ("schema", "laws"), "--level")
+    header = live.document().header
+    assert (header.subject, header.version, header.language) == ("subject", "2.1", "rust")
+    assert header.surfaces == ("acp", "opencode")
+    assert (header.levels, header.held_by) == (("schema", "laws"), "--level")
+    assert header.selection == Selection(("a",), "acp", "chat")

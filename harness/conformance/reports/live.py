@@ -20,8 +20,7 @@ from harness.conformance.reports.stream import (
     Record,
     ReportHeader,
     Selection,
-    as_read,
-    encode,
+    kept,
     records_of,
 )
 
@@ -58,7 +57,9 @@ class Live:
             file = os.fdopen(os.dup(1), "wb") if path == STDOUT else Path(path).open("wb")  # noqa: SIM115 - the stack closes it
             self._files.append(self._open.enter_context(file))
 
-    def begin(self, subject: str, claims: Any = None, levels: Sequence[str] = ()) -> None:
+    def begin(
+        self, subject: str, claims: Any = None, levels: Sequence[str] = (), held_by: str = ""
+    ) -> None:
         """Write the header. `claims` is what the subject says of itself, where it does."""
         self._begun = True
         self._add(
@@ -72,6 +73,7 @@ class Live:
                 getattr(claims, "language", ""),
                 tuple(sorted(getattr(claims, "surfaces", None) or ())),
                 tuple(levels),
+                held_by,
             )
         )
 
@@ -121,8 +123,8 @@ class Live:
         self._open.close()
 
     def _add(self, record: Record) -> None:
-        line = encode(record)
-        self._folding.add(as_read(record))
+        line, read = kept(record)
+        self._folding.add(read)
         for file in self._files:
             file.write(line)
             file.flush()

@@ -6,7 +6,7 @@ come to its end: the report is truncated, and never a pass.
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct, field
@@ -41,7 +41,7 @@ class ReportHeader(Struct, frozen=True, tag_field="record", tag="header"):
     """Who was judged, by what, and on which cassettes.
 
     `version`, `language` and `surfaces` are what the subject says of itself, where it does;
-    `levels` is what it was held to (empty: all). `when` is UTC, RFC 3339.
+    `levels` is what it was held to (empty: all), `held_by` what says so. `when` is UTC, RFC 3339.
     """
 
     format: int
@@ -53,6 +53,7 @@ class ReportHeader(Struct, frozen=True, tag_field="record", tag="header"):
     language: str = ""
     surfaces: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
+    held_by: str = ""
 
 
 class Case(Struct, frozen=True, tag_field="record", tag="case"):
@@ -109,7 +110,6 @@ class Footer(Struct, frozen=True, tag_field="record", tag="footer"):
 Record = ReportHeader | Case | Result | Footer
 
 _decoder = msgspec.json.Decoder(Record)
-_T = TypeVar("_T", bound=Struct)
 
 
 class Document(Struct):
@@ -150,10 +150,13 @@ def encode(record: Record) -> bytes:
     return line + b"\n"
 
 
-def as_read(record: _T) -> _T:
-    """Return a record as a reader of its line has it, so that live and kept are the same."""
-    read: _T = msgspec.convert(_encodable(msgspec.to_builtins(record)), type(record))
-    return read
+def kept(record: Record) -> tuple[bytes, Record]:
+    """Return a record's line, and the record as a reader of the line has it."""
+    try:
+        return msgspec.json.encode(record) + b"\n", record
+    except UnicodeEncodeError:
+        line = encode(record)
+        return line, _decoder.decode(line)
 
 
 def records_of(result: CassetteResult) -> Iterator[Case | Result]:

@@ -7,6 +7,8 @@ from harness.conformance.report import NOTHING, CassetteResult, CheckResult, Vio
 from harness.conformance.reports.stream import Document
 
 _BLAMED = {"subject": "normalizer", "harness": "harness"}
+_STDERR = 20
+"""How many lines of a subject's stderr are shown."""
 
 
 def place(violation: Violation) -> str:
@@ -47,7 +49,7 @@ def blame(cassette: CassetteResult) -> Iterator[str]:
         yield f"at fault: the {_BLAMED[cassette.fault]}"
     if cassette.stderr:
         yield "its stderr ends with:"
-        for line in cassette.stderr.splitlines():
+        for line in cassette.stderr.splitlines()[-_STDERR:]:
             yield printable(f"  {line}")
 
 
