@@ -137,6 +137,26 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
         choices=["schema", "laws", "expected", "coverage"],
         help="hold it to this level alone; may be given again (default: what it claims, or all)",
     )
+    check.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        metavar="FORMAT[=PATH]",
+        help="write a report too, `-` is standard output: jsonl, junit, github (annotations; "
+        "default -), summary (markdown; default $GITHUB_STEP_SUMMARY), badge (JSON, or SVG where "
+        "PATH ends so); may be given again",
+    )
+
+    report = command(
+        "report", _report, "print a report that `check --report jsonl=FILE` kept", json=False
+    )
+    report.usage = "harness report [FORMAT[=PATH] ...] FILE"
+    report.epilog = (
+        "FORMAT is as of `check --report`; none of them is the terminal's. It ends with the exit "
+        "code of the run that is reported, and with 4 where the report is truncated."
+    )
+    report.add_argument("formats", nargs="*", metavar="FORMAT[=PATH]")
+    report.add_argument("file", metavar="FILE", help="`-` is standard input")
 
     accept = command(
         "accept", _accept, "write expected/ from what the reference normalizers give now"
@@ -193,6 +213,7 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
     schema.add_argument(
         "--protocol", action="store_true", help="of the messages to a normalizer behind a command"
     )
+    schema.add_argument("--report", action="store_true", help="of a line of a report instead")
     return parser
 
 
@@ -363,8 +384,16 @@ def _record(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     from harness.conformance.command import check_command
+    from harness.conformance.reports.live import reporting
 
-    return check_command(_project(arguments), _selected(arguments), arguments)
+    with reporting(arguments) as live:
+        return check_command(_project(arguments), _selected(arguments), arguments, live)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from harness.conformance.reports.command import report_command
+
+    return report_command(arguments.file, arguments.formats)
 
 
 def _accept(arguments: argparse.Namespace) -> int:
@@ -465,6 +494,11 @@ def _schema(arguments: argparse.Namespace) -> int:
         from harness.subject.protocol import protocol_schema
 
         out.say_json(protocol_schema())
+        return out.OK
+    if arguments.report:
+        from harness.conformance.reports.stream import report_schema
+
+        out.say_json(report_schema())
         return out.OK
     from harness.projection.schema import stage_schema
 

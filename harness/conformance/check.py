@@ -32,6 +32,9 @@ RulesOf = Callable[[Header], Rules]
 Progress = Callable[[int, int, str], None]
 """Called before each cassette: its number from 1, how many there are, its id."""
 
+Finished = Callable[[CassetteResult], None]
+"""Called with each cassette's result as soon as it is there."""
+
 
 class PinError(Exception):
     """Output that must not be pinned, or could not be.
@@ -62,6 +65,7 @@ def check(  # noqa: PLR0913 - a selection, and where things lie
     orphans: bool | None = None,
     progress: Progress | None = None,
     held: Held | None = None,
+    finished: Finished | None = None,
 ) -> Report:
     """Judge a subject (the reference normalizers, if none) on cassettes.
 
@@ -74,15 +78,25 @@ def check(  # noqa: PLR0913 - a selection, and where things lie
     subject = subject or Reference()
     held = held or held_to(subject)
     corpus = Corpus(cassettes, expected)
-    targets, results = corpus.select(names, surface, scenario)
+    targets, unknown = corpus.select(names, surface, scenario)
+    results: list[CassetteResult] = []
+
+    def take(result: CassetteResult) -> None:
+        results.append(result)
+        if finished is not None:
+            finished(result)
+
+    for result in unknown:
+        take(result)
     for number, target in enumerate(targets, 1):
         if progress is not None:
             progress(number, len(targets), target.id)
         result = check_one(target, corpus, subject, rules, held=held)
         if surface in {None, result.surface} and scenario in {None, result.scenario}:
-            results.append(result)
+            take(result)
     if not names if orphans is None else orphans:
-        results += corpus.orphans(surface, scenario)
+        for result in corpus.orphans(surface, scenario):
+            take(result)
     return Report(
         subject.name,
         results,

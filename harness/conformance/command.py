@@ -14,6 +14,8 @@ from harness.cassette.show import printable
 from harness.conformance.check import PinError, check, write_expected
 from harness.conformance.levels import held_to
 from harness.conformance.render import render_terminal, report_json
+from harness.conformance.reports.forms import shown
+from harness.conformance.reports.live import Live
 from harness.project import Project
 from harness.projection.stages import Stage, native_in, stage
 from harness.subject import (
@@ -30,11 +32,18 @@ from harness.subject.choice import choices, running, stopped
 from harness.surfaces import SurfaceError, surface
 
 
-def check_command(project: Project, paths: Sequence[Path], arguments: argparse.Namespace) -> int:
-    """Judge a normalizer on cassettes; return the exit code. Raises SubjectError."""
+def check_command(
+    project: Project, paths: Sequence[Path], arguments: argparse.Namespace, live: Live
+) -> int:
+    """Judge a normalizer on cassettes; return the exit code. Raises SubjectError.
+
+    Every form of its report is made of the stream that `live` takes.
+    """
     show = out.progress()
     chosen = choices(arguments)
     with _descriptor_aside(), running(chosen) as subject:
+        held = held_to(subject, chosen.levels, chosen.levels_by, chosen.surfaces)
+        live.begin(subject.name, getattr(subject, "claims", None), held.levels, held.by)
         report = check(
             paths,
             cassettes=project.cassettes,
@@ -44,14 +53,17 @@ def check_command(project: Project, paths: Sequence[Path], arguments: argparse.N
             scenario=arguments.scenario,
             orphans=not arguments.cassettes,
             progress=lambda number, total, id_: show(f"{number}/{total} {id_}"),
-            held=held_to(subject, chosen.levels, chosen.levels_by, chosen.surfaces),
+            held=held,
+            finished=live.add,
         )
         report.problem = stopped(subject)
     show("")
     if arguments.json:
         out.say(report_json(report).decode())
     else:
-        out.say(render_terminal(report, colour=out.colour()))
+        text = render_terminal(report, colour=out.colour() and not live.takes_stdout)
+        (out.note if live.takes_stdout else out.say)(shown(text))
+    live.ended(report)
     return report.exit_code
 
 

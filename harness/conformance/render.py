@@ -9,7 +9,9 @@ import msgspec
 from harness.cassette.show import printable
 from harness.conformance.report import CassetteResult, CheckResult, Report, Violation
 
-_COLOURS: Final = {"pass": "32", "fail": "31", "unusable": "33", "not-judged": "33"}
+_COLOURS: Final = {"pass": "32", "fail": "31"} | dict.fromkeys(
+    ("unusable", "not-judged", "not-claimed", "known"), "33"
+)
 _EXPLAINED: Final = 20
 """How many violations of one cassette are shown."""
 

@@ -10,7 +10,8 @@ from harness.subject.protocol import LEVELS, Level
 PER_LAW: Final = 5
 """How many violations of one law in one cassette are shown; the rest is counted."""
 
-Status = Literal["pass", "fail", "not-judged"]
+Status = Literal["pass", "fail", "not-judged", "known"]
+"""`known` is a failure that known-failures.toml excuses."""
 Verdict = Literal["pass", "fail", "unusable", "not-claimed"]
 """`not-claimed` is a surface that the subject does not claim: it was not run, and is no pass."""
 
