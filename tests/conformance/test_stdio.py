@@ -123,6 +123,20 @@ def test_a_long_cassette_is_sent_as_it_is_read(
     assert result.frames == 703
 
 
+class DiesInATurn(toy.Normalizer):
+    def close(self) -> Iterable[Any]:
+        if self.turn is not None and self.turn.open:
+            os._exit(9)
+        return super().close()
+
+
+def test_a_run_that_ends_the_process_is_no_leak_into_the_other(tmp_path: Path) -> None:
+    result = judge(tmp_path, f"{SERVE} {__name__}:DiesInATurn")
+    assert result.failed() == ["prefix"]
+    assert "crashed: it ended with exit code 9" in result.check("prefix").violations[0].got
+    assert result.check("apart").note == "a run alone differs too"
+
+
 class GivesJunk(toy.Normalizer):
     """Gives, beside events, what is none."""
 
