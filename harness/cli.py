@@ -180,9 +180,16 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
     listing.add_argument("what", choices=["surfaces", "scenarios", "cassettes", "agents", "laws"])
 
     _agents(commands)
+    _new(commands)
     command("doctor", _doctor, "say which agents are found, and how to get the others")
     schema = command("schema", _schema, "print the JSON Schema of the canonical events", json=False)
     _stage(schema, "normalized_out", "chat_event", "legacy_out")
+    schema.add_argument(
+        "--language",
+        choices=["json", "ts"],
+        default="json",
+        help="ts: the canonical events as TypeScript, with a strict decoder (default: json)",
+    )
     schema.add_argument(
         "--protocol", action="store_true", help="of the messages to a normalizer behind a command"
     )
@@ -203,6 +210,25 @@ def _agents(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     install.set_defaults(run=_install)
     for added in (known, install):
         added.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def _new(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    new = commands.add_parser(
+        "new",
+        help="write the start of a normalizer of your own",
+        description="Write the start of something of your own.",
+    )
+    kinds = new.add_subparsers(dest="kind", required=True, metavar="KIND")
+    normalizer = kinds.add_parser(
+        "normalizer", help="a folder with a normalizer that runs and is judged as it is"
+    )
+    normalizer.set_defaults(run=_new_normalizer)
+    normalizer.add_argument("folder", type=_folder, metavar="DIR", help="a new or an empty folder")
+    normalizer.add_argument("--language", choices=["ts", "python"], required=True)
+    normalizer.add_argument(
+        "--surface", default="codex-exec", metavar="S", help="(default: codex-exec)"
+    )
+    normalizer.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def _folder(text: str) -> Path:
@@ -421,7 +447,20 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return doctor_command(json=arguments.json)
 
 
+def _new_normalizer(arguments: argparse.Namespace) -> int:
+    from harness.start.new import new_command
+
+    return new_command(arguments.folder, arguments.language, arguments.surface, json=arguments.json)
+
+
 def _schema(arguments: argparse.Namespace) -> int:
+    if arguments.language == "ts":
+        if arguments.protocol or arguments.stage != "normalized_out":
+            raise out.UsageError("--language ts is for the canonical events alone")
+        from harness.canonical.typescript import typescript
+
+        sys.stdout.write(typescript())
+        return out.OK
     if arguments.protocol:
         from harness.subject.protocol import protocol_schema
 
