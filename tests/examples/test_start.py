@@ -40,7 +40,10 @@ def test_every_surface_has_its_own_source_and_cassette() -> None:
 
 
 @pytest.mark.parametrize("language", ["ts", "python"])
-@pytest.mark.parametrize("surface", SURFACES)
+@pytest.mark.parametrize(
+    "surface",
+    [pytest.param(s, marks=[] if s == "codex-exec" else [pytest.mark.slow]) for s in SURFACES],
+)
 def test_a_start_is_judged_as_it_is(
     surface: str,
     language: str,
