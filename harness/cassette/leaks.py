@@ -6,7 +6,7 @@ they could take, in keys and values, and in text that is split over several fram
 
 import base64
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ _SECRET_NAME = re.compile(r"(?i)key|token|secret|passw|credential|auth|cookie|se
 _SHORTEST_VALUE = 8
 _SHORTEST_NAME = 4
 _LONGEST_ID = 64
+_LONGEST_FORM = 255
+"""Characters that are kept of a text that goes on in a later frame."""
 
 
 class Secret(Struct, frozen=True):
@@ -75,7 +77,11 @@ def machine_secrets(  # noqa: PLR0913 - one argument a kind of secret
 class LeakFinder:
     """Looks for secrets frame by frame, in order. Memory is bounded by the places that text has."""
 
-    def __init__(self, secrets: Iterable[Secret]) -> None:
+    def __init__(
+        self, secrets: Iterable[Secret], forms: Callable[[str], str | None] = lambda _: None
+    ) -> None:
+        """`forms` names what a text holds that its form gives away, or returns None."""
+        self._forms = forms
         self._rules: dict[str, str] = {}
         self._words: dict[str, tuple[re.Pattern[str], str]] = {}
         for secret in secrets:
@@ -88,7 +94,7 @@ class LeakFinder:
                 elif text:
                     self._rules.setdefault(text, rule)
         longest = max(map(len, [*self._rules, *self._words]), default=0)
-        self._keep = max(longest - 1, 0)
+        self._keep = max(longest - 1, _LONGEST_FORM)
         self._tails: dict[tuple[object, ...], str] = {}
 
     def header(self, header: Header) -> Iterator[Leak]:
@@ -120,7 +126,7 @@ class LeakFinder:
             for form, (pattern, rule) in self._words.items():
                 if form in folded and pattern.search(folded):
                     return rule
-        return None
+        return self._forms(text)
 
     def _joined(
         self, frame: Frame, path: tuple[str, ...], text: str, beside: tuple[tuple[str, Any], ...]
@@ -141,9 +147,11 @@ class LeakFinder:
         return found
 
 
-def find_leaks(path: Path, secrets: Iterable[Secret]) -> list[Leak]:
+def find_leaks(
+    path: Path, secrets: Iterable[Secret], forms: Callable[[str], str | None] = lambda _: None
+) -> list[Leak]:
     """Return what is found in a cassette's file, finished or not. Raises CassetteError."""
-    finder = LeakFinder(secrets)
+    finder = LeakFinder(secrets, forms)
     with open_cassette(path) as cassette:
         leaks = list(finder.header(cassette.header))
         for frame in cassette:
