@@ -8,7 +8,7 @@ import re
 import socket
 import time
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 from urllib.parse import quote
 
 import httpx
@@ -21,7 +21,7 @@ from harness.cassette.show import printable
 from harness.gateway.apis import is_whole
 from harness.gateway.base import NOT_FOUND, Asked, Served, said_in
 from harness.gateway.filters import request_filters, response_filters
-from harness.gateway.pace import Pace
+from harness.gateway.pace import Pace, written
 from harness.gateway.reduce import Reducer
 from harness.gateway.tape import Exchange, cassette_config
 from harness.gateway.upstream import Upstream
@@ -227,7 +227,8 @@ class Gateway(Served):
             if len(body) != size:
                 # It was compressed after all: when its events came cannot be told.
                 events = [(events[-1][0], len(body))] if body else []
-            exchanges.append(Exchange(asked.api, events, "left" if kept.end == "left" else "whole"))
+            end: Literal["whole", "left"] = "left" if kept.end == "left" else "whole"
+            exchanges.append(Exchange(asked.api, written(events), end))
         if not exchanges:
             raise RecordError(1, "the agent asked no model: there is no model's cassette")
         return cassette, exchanges

@@ -1,10 +1,12 @@
 """When each event of a streamed answer came: kept event by event, and kept to when it is played."""
 
+import re
 from typing import Final, TypeAlias
 
 Timed: TypeAlias = tuple[int, int]
 """Milliseconds since the request was sent, and how many bytes are complete then."""
 
+_EVENT: Final = re.compile(r"(\d{1,9}):(\d{1,9})")
 _ENDINGS: Final = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
@@ -53,11 +55,20 @@ def _ends(data: bytes) -> list[int]:
         found.append(at)
 
 
-def cut(body: bytes, events: list[Timed]) -> list[tuple[int, bytes]]:
+def written(events: list[Timed]) -> str:
+    """Return events as a file has them: `12:66 15:80`, milliseconds and bytes of each."""
+    return " ".join(f"{ms}:{size}" for ms, size in events)
+
+
+def cut(body: bytes, events: str) -> list[tuple[int, bytes]]:
     """Return an answer's pieces with their times. Raises ValueError where they do not add up."""
     pieces = []
     at = before = 0
-    for ms, size in events:
+    for word in events.split():
+        match = _EVENT.fullmatch(word)
+        if match is None:
+            raise ValueError(f"{word!r} is no event's time and size")
+        ms, size = int(match[1]), int(match[2])
         if size <= 0 or ms < before:
             raise ValueError("the times of its events are not in order")
         pieces.append((ms, body[at : at + size]))

@@ -168,8 +168,10 @@ def held_folder(root: Path) -> Iterator[None]:
             root.mkdir(mode=0o700)
         except OSError as error:
             raise RecordError(4, f"making {root}: {error.strerror}; remove it") from error
-        yield
-        lock.unlink(missing_ok=True)
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
     finally:
         os.close(fd)
 

@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 import yaml
@@ -24,7 +24,7 @@ from vcr.serializers import yamlserializer
 
 from harness.cassette.format import Agent
 from harness.gateway.filters import RequestFilter, ResponseFilter, is_filtered
-from harness.gateway.pace import Timed, cut
+from harness.gateway.pace import cut
 from harness.recording.errors import RecordError
 
 SUFFIX: Final = ".model.yaml"
@@ -37,12 +37,13 @@ _NAME: Final = "harness"
 class Exchange(Struct, frozen=True, forbid_unknown_fields=True):
     """What vcrpy's format has no place for: when an answer's events came, and how it ended.
 
-    `whole`: to its end; `left`: the agent closed the connection.
+    `events` are milliseconds since the request and bytes of each, as `pace.written` has them;
+    `end` is `whole`, or `left` where the agent closed the connection.
     """
 
     api: str
-    events: list[Timed]
-    end: str = "whole"
+    events: str
+    end: Literal["whole", "left"]
 
 
 class Meta(Struct, frozen=True, forbid_unknown_fields=True):
