@@ -15,13 +15,13 @@ import msgspec
 
 from harness.cassette.format import Frame
 from harness.cassette.leaks import LeakFinder, Secret
-from harness.gateway.filters import ACCOUNT_FORMS, KEY_FORMS, is_zeros, joined
+from harness.gateway.filters import ACCOUNT_FORMS, KEY_FORMS, is_masked, joined
 
 _FORMS: Final = {
-    **{f"a key of the form that {name}'s have": re.compile(f) for name, f in KEY_FORMS.items()},
+    **{f"a key in the form of {name}": re.compile(f) for name, f in KEY_FORMS.items()},
+    **{f"the id of a provider's {n}": re.compile(f) for n, f in ACCOUNT_FORMS.items()},
 }
-_ANY: Final = joined(KEY_FORMS)
-_ACCOUNT: Final = joined(ACCOUNT_FORMS)
+_ANY: Final = joined({**KEY_FORMS, **ACCOUNT_FORMS})
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _TELLING: Final = re.compile(
     r"(?i)key|token|secret|auth|cookie|credential|account|organi[sz]ation|org-|project|tenant"
@@ -33,7 +33,7 @@ _DATA: Final = re.compile(r"^data:[ ]?(.*?)\r?$", re.MULTILINE)
 
 
 def key_form(text: str) -> str | None:
-    """Return what a text holds that has a key's form, plain or encoded; else None."""
+    """Return what a text holds that has the form of a key or an account's id; else None."""
     if found := _plain(text):
         return found
     if "%" in text and (found := _plain(unquote(text))):
@@ -47,7 +47,7 @@ def key_form(text: str) -> str | None:
 
 def _plain(text: str) -> str | None:
     for match in _ANY.finditer(text):
-        if not is_zeros(match[0]):
+        if not is_masked(match[0]):
             return next(rule for rule, form in _FORMS.items() if form.match(match[0]))
     return None
 

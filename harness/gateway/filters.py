@@ -46,22 +46,22 @@ KEY_FORMS: Final[Mapping[str, str]] = {
 }
 """The forms of well-known keys."""
 
+_CHANCE: Final = r"(?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}"
 ACCOUNT_FORMS: Final[Mapping[str, str]] = {
-    "organization": r"\borg-[A-Za-z0-9]{12,}",
-    "project": r"\bproj_[A-Za-z0-9]{12,}",
-    "user": r"\buser-[A-Za-z0-9]{12,}",
-    "account": r"\bacct_[A-Za-z0-9]{12,}",
-    "request": r"\breq_[A-Za-z0-9]{16,}",
-    "e-mail": r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.(?:com|org|net|io|dev|ai)\b",
+    "organization": rf"\borg-{_CHANCE}",
+    "project": rf"\bproj_{_CHANCE}",
+    "user": rf"\buser-{_CHANCE}",
+    "account": rf"\bacct_{_CHANCE}",
+    "request": rf"\breq_{_CHANCE}",
 }
 """The forms of what names an account, or a request of it."""
 
 MEMBERS: Final = (
-    r"(?:(?:chatgpt_)?account|organi[sz]ation|org|project|user|customer|tenant|workspace"
-    r"|subscription|billing|request|cf_ray)(?:[_-]?(?:id|uuid|key|name|email))"
+    r"(?:(?:chatgpt_)?account|organi[sz]ation|org|project|user|customer|tenant|subscription"
+    r"|billing|request)[_-]?(?:u?u?id|email)"
     r"|organization|safety_identifier|api[_-]?key|x-api-key|authorization|secret|password"
     r"|(?:access|refresh|session|auth|id|csrf)[_-]?token|(?:set-)?cookie|client_secret|email"
-    r"|accountId|organizationId|orgId|projectId|projectNumber|userId|requestId|apiKey"
+    r"|project_?number|cf[_-]ray"
 )
 """The members whose texts are an account's, whatever their form."""
 
@@ -71,19 +71,49 @@ _MEMBER: Final = re.compile(
 )
 
 
+_PREFIX: Final = re.compile(r"[A-Za-z]{2,12}[_-](?=[A-Za-z0-9]{8,}$)")
+
+
 def zeros(text: str) -> str:
     """Return a text of the same length and punctuation that says nothing."""
     return re.sub(r"[A-Za-z0-9]", "0", text)
 
 
-def is_zeros(text: str) -> bool:
-    """Say whether that is all that is left of a text, but for a prefix that its kind has."""
-    return "0" * 8 in text and not re.search(r"[1-9]", text)
+def is_masked(text: str) -> bool:
+    """Say whether that is all that is left of a key or a name, but for what it begins with."""
+    rest = re.sub(r"[^A-Za-z0-9]", "", text[4:])
+    return re.fullmatch(r"[A-Za-z0-9]{0,6}?0{6,}\d{0,4}", rest) is not None
 
 
 def masked(match: re.Match[str]) -> str:
     """Return what stands for a key: its first four characters, and zeros."""
     return match[0][:4] + zeros(match[0][4:])
+
+
+class Names:
+    """Masks what names an account or a request: one name is one, and two are two.
+
+    An agent that was told two ids is told two when it is driven again. What was masked before is
+    masked the same again, in the same order.
+    """
+
+    def __init__(self) -> None:
+        self._masked: dict[str, str] = {}
+        self._number = 0
+
+    def mask(self, text: str) -> str:
+        """Return what stands for a name: zeros and a number, in its form and length."""
+        if text in self._masked:
+            return self._masked[text]
+        prefix = match[0] if (match := _PREFIX.match(text)) else ""
+        rest = zeros(text[len(prefix) :])
+        self._number += 1
+        number = str(self._number)
+        if rest.endswith("0" * (len(number) + 6)):
+            rest = rest[: -len(number)] + number
+        self._masked[text] = prefix + rest
+        self._masked[prefix + rest] = prefix + rest
+        return prefix + rest
 
 
 def request_filters(reducer: Reducer) -> dict[str, RequestFilter]:
@@ -107,14 +137,20 @@ def request_filters(reducer: Reducer) -> dict[str, RequestFilter]:
 
 
 def response_filters() -> dict[str, ResponseFilter]:
-    """Return the filters of an answer, by name, in their order."""
+    """Return the filters of the answers of one cassette, by name, in their order."""
+    names = Names()
+
+    def member(match: re.Match[str]) -> str:
+        before, text = (match[1], match[2]) if match[1] else (match[3], match[4])
+        return str(before) + names.mask(text)
+
     return {
         "response encoding": decode_response,
         "response status": _status,
         "response headers": _response_headers,
-        "response members": _members,
-        "response keys": _response_forms(KEY_FORMS),
-        "response accounts": _response_forms(ACCOUNT_FORMS),
+        "response members": lambda response: {**response} | _body(response, _MEMBER, member),
+        "response keys": _response_forms(KEY_FORMS, masked),
+        "response accounts": _response_forms(ACCOUNT_FORMS, lambda match: names.mask(match[0])),
     }
 
 
@@ -152,26 +188,19 @@ def _request_forms(forms: Mapping[str, str]) -> RequestFilter:
     return mask
 
 
-def _response_forms(forms: Mapping[str, str]) -> ResponseFilter:
+def _response_forms(
+    forms: Mapping[str, str], instead: Callable[[re.Match[str]], str]
+) -> ResponseFilter:
     pattern = joined(forms)
 
     def mask(response: dict[str, Any]) -> dict[str, Any]:
         headers = {
-            name: [pattern.sub(masked, value) for value in values]
+            name: [pattern.sub(instead, value) for value in values]
             for name, values in response["headers"].items()
         }
-        return {**response, "headers": headers} | _body(response, pattern, masked)
+        return {**response, "headers": headers} | _body(response, pattern, instead)
 
     return mask
-
-
-def _members(response: dict[str, Any]) -> dict[str, Any]:
-    return {**response} | _body(response, _MEMBER, _masked_member)
-
-
-def _masked_member(match: re.Match[str]) -> str:
-    before, text = (match[1], match[2]) if match[1] else (match[3], match[4])
-    return before + zeros(text)
 
 
 def _status(response: dict[str, Any]) -> dict[str, Any]:

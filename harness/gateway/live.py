@@ -15,6 +15,7 @@ import httpx
 import msgspec
 from msgspec import Struct
 from vcr.cassette import Cassette
+from vcr.filters import decode_response
 from vcr.request import Request
 
 from harness.cassette.show import printable
@@ -144,17 +145,21 @@ class Gateway(Served):
     def _ended(self, asked: Asked, kept: Kept) -> None:
         kept.end = "whole"
         what = f"{asked.method} {asked.path}"
+        plain = decode_response(_response(kept))
+        body: bytes = plain["body"]["string"]
+        if (encoding := _header(kept, "content-encoding")) and body and body == kept.body:
+            self.fail(5, f"the answer to {what} is in {encoding}, though that was not asked for")
         if kept.status in _REFUSED:
             self.fail(
                 5,
                 f"the model's provider refused {what} with {kept.status}: "
-                f"{self._without_keys(said_in(bytes(kept.body)))}; nothing is kept: correct the "
+                f"{self._without_keys(said_in(body))}; nothing is kept: correct the "
                 "key, --upstream or --model",
             )
         elif kept.status >= 300:  # noqa: PLR2004 - all but success
-            said = self._without_keys(said_in(bytes(kept.body)))
+            said = self._without_keys(said_in(body))
             self.notices.append(f"the provider answered {what} with {kept.status}: {said}")
-        elif not is_whole(asked.api, _header(kept, "content-type"), bytes(kept.body)):
+        elif not is_whole(asked.api, _header(kept, "content-type"), body):
             self.fail(
                 5,
                 f"the provider's answer to {what} ended after {len(kept.body):,} bytes without "

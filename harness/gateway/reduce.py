@@ -23,7 +23,7 @@ _WORDS: Final = frozenset(
     | {"reasoning_effort", "responseMimeType", "thinkingLevel", "display", "search_context_size"}
 )
 _WORD: Final = re.compile(r"[A-Za-z][\w.:/-]{0,63}")
-_KEY: Final = re.compile(r"[A-Za-z_$][\w.$-]{0,39}")
+_KEY: Final = re.compile(r"(?!.{41})[A-Za-z_$][A-Za-z_.$-]*\d{0,2}[A-Za-z_]*")
 _OWN: Final = frozenset(
     {"system", "instructions", "systemInstruction", "system_instruction"}
     | {"json_schema", "schema", "responseSchema", "responseJsonSchema", "output_config"}
