@@ -41,7 +41,12 @@ KEY_FORMS: Final[Mapping[str, str]] = {
     "Perplexity": r"\bpplx-[A-Za-z0-9]{30,}",
     "npm": r"\bnpm_[A-Za-z0-9]{30,}",
     "JWT": r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
-    "private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+    # To its end, or, where that is missing, as far as it may be one.
+    "private key": (
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
+        r"(?:(?:[A-Za-z0-9+/=\s:,-]|\\+[nr])*?-----END [A-Z ]*PRIVATE KEY-----"
+        r"|(?:[A-Za-z0-9+/=\s:,-]|\\+[nr])*)"
+    ),
     "Bearer": r"(?i:\bbearer) +[A-Za-z0-9._~+/=-]{16,}",
 }
 """The forms of well-known keys."""
@@ -74,20 +79,32 @@ _MEMBER: Final = re.compile(
 _PREFIX: Final = re.compile(r"[A-Za-z]{2,12}[_-](?=[A-Za-z0-9]{8,}$)")
 
 
+_KEPT: Final = re.compile(
+    r"(?i:bearer) +|-----BEGIN [A-Z ]*PRIVATE KEY-----|github_pat_|glpat-|[rs]k_(?:live|test)_"
+    r"|[\s\S]{4}"
+)
+"""What a masked key begins with: its form, so that a part in a later event is still seen."""
+
+_TOKEN: Final = re.compile(r"(\\+[a-z]|\beyJ)|[A-Za-z0-9]")
+
+
 def zeros(text: str) -> str:
     """Return a text of the same length and punctuation that says nothing."""
-    return re.sub(r"[A-Za-z0-9]", "0", text)
+    return _TOKEN.sub(lambda match: match[1] or "0", text)
 
 
 def is_masked(text: str) -> bool:
     """Say whether that is all that is left of a key or a name, but for what it begins with."""
-    rest = re.sub(r"[^A-Za-z0-9]", "", text[4:])
-    return re.fullmatch(r"[A-Za-z0-9]{0,6}?0{6,}\d{0,4}", rest) is not None
+    kept = _KEPT.match(text)
+    rest = _TOKEN.sub(lambda m: "" if m[1] else m[0], text[kept.end() :] if kept else text)
+    return re.fullmatch(r"0*\d{0,4}", re.sub(r"[^A-Za-z0-9]", "", rest)) is not None
 
 
 def masked(match: re.Match[str]) -> str:
-    """Return what stands for a key: its first four characters, and zeros."""
-    return match[0][:4] + zeros(match[0][4:])
+    """Return what stands for a key: its form, and zeros."""
+    kept = _KEPT.match(match[0])
+    end = kept.end() if kept else 0
+    return match[0][:end] + zeros(match[0][end:])
 
 
 class Names:

@@ -40,7 +40,7 @@ KEYS: Final[Mapping[str, str]] = {
     "Perplexity": f"pplx-{LETTERS}",
     "npm": f"npm_{LETTERS[:36]}",
     "JWT": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI3NzMxIn0.Q7mZ4xK9wB2vN6tR8yL3p",
-    "private key": "-----BEGIN RSA PRIVATE KEY-----",
+    "private key": f"-----BEGIN RSA PRIVATE KEY----- {LETTERS} -----END RSA PRIVATE KEY-----",
     "Bearer": f"Bearer {LETTERS[::-1]}",
 }
 ACCOUNTS: Final[Mapping[str, str]] = {
@@ -257,6 +257,7 @@ def test_two_names_stay_two_of_their_form_however_often_they_are_masked() -> Non
         again = filters.Names()
         assert (again.mask(one), again.mask(two), again.mask(one)) == (one, two, one)
         assert filters.is_masked(one)
+        assert filters.is_masked(two)
         assert not filters.is_masked(ACCOUNTS["request"])
 
 
