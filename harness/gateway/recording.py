@@ -73,7 +73,7 @@ class RealModel:
         reducer = Reducer((turn.prompt for turn in story.turns), normal)
         if self.upstream is not None:
             return Gateway(self.upstream, reducer, [listener])
-        return PlayedModel(self.tape, reducer, [listener])
+        return PlayedModel(self.tape, reducer, [listener], self._id.split("/")[1])
 
     @property
     def sources(self) -> list[str]:

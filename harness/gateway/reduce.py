@@ -50,7 +50,7 @@ _VOLATILE: Final = (
     (re.compile(r"\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?: ?[AP]M)?\b"), "TIME"),
     (re.compile(r"\b\d+(?:\.\d+)? ?(?:milliseconds|seconds|ms|s)\b"), "SECONDS"),
     (re.compile(r"\b(Wall time|[Dd]uration(?:_ms)?)(\W{1,4})\d+(?:\.\d+)?"), r"\1\g<2>SECONDS"),
-    (re.compile(r"\b(P?G?P?IDs?|Chunk ID)(: *)[0-9a-f]+"), r"\1\2ID"),
+    (re.compile(r"\b((?:P|PP|PG|PGP)IDs?|Chunk ID)(\W{1,3})[0-9a-f]+"), r"\1\2ID"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
 )
 

@@ -22,12 +22,20 @@ _ABSENT: Final = "(nothing)"
 
 
 class PlayedModel(Served):
-    """Answers from a model's cassette. Raises RecordError (4) for a file that cannot be one."""
+    """Answers from a model's cassette; `agent` is the one that asks, as its recordings name it.
+
+    Raises RecordError (4) for a file that cannot be one.
+    """
 
     def __init__(
-        self, path: Path, reducer: Reducer, sockets: list[socket.socket] | None = None
+        self,
+        path: Path,
+        reducer: Reducer,
+        sockets: list[socket.socket] | None = None,
+        agent: str = "",
     ) -> None:
         super().__init__(sockets)
+        self._agent = agent
         self.refused: list[str] = []
         self.path = path
         self._filters = request_filters(reducer)
@@ -113,7 +121,10 @@ class PlayedModel(Served):
             if best is None or rank < best[0]:
                 best = rank, text
         assert best is not None  # noqa: S101 - a cassette without interactions is refused
-        return f"{_name(request)}; the closest is {best[1]}"
+        other = self.meta.agent.id
+        of = f"; it was recorded of {other}, and this is {self._agent}"
+        another = of if self._agent not in {"", other} else ""
+        return f"{_name(request)}; the closest is {best[1]}{another}"
 
 
 async def _left(gone: "asyncio.Future[None]", until: float) -> bool:
