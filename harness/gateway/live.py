@@ -62,8 +62,6 @@ class Gateway(Served):
     ) -> None:
         super().__init__(sockets)
         self.kept: list[Kept] = []
-        if notice := upstream.notice():
-            self.notices.append(notice)
         self._upstream = upstream
         self._reducer = reducer
         self._client: httpx.AsyncClient | None = None

@@ -54,6 +54,7 @@ class RealModel:
             self.upstream = Upstream(choice, os.environ)
             self.keys = self.upstream.keys
             self.folder = _folder(id_)
+            self.tape = self.path
             if self.path.exists():
                 # It is replaced once the new one is whole: but never what is no such file.
                 load_tape(self.path, cassette_config((), ()))

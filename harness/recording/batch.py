@@ -1,6 +1,7 @@
 """`harness record`: one recording or many, what each came to, and one exit code for all."""
 
 import math
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,11 @@ def record_all(batch: Batch) -> int:
             "--model-cassette FILE is one recording's: name one --surface (or --agent) and one "
             "--scenario, or give no FILE, for those in cassettes/"
         )
+    if isinstance(batch.model, Live):
+        from harness.gateway.upstream import Upstream  # noqa: PLC0415 - of live recordings alone
+
+        if notice := Upstream(batch.model, os.environ).notice():
+            out.note(f"harness record: {notice}")
     outcomes = [_one(batch, room, agent, name) for room, agent, name in work]
     if batch.json:
         out.say_json([_plain(outcome) for outcome in outcomes])
@@ -189,7 +195,7 @@ def _verified(batch: Batch, agent: str, first: Recording) -> Outcome:
     """
     model = batch.model
     if isinstance(model, Live):
-        model = Taped(path=first.path.with_name(f"{first.path.stem}.model.yaml"))
+        model = Taped(path=first.model)
     label = f"{first.surface}/{first.scenario}"
     with tempfile.TemporaryDirectory(prefix="harness-verify-") as folder:
         try:
@@ -228,6 +234,8 @@ def describe(recording: Recording) -> str:
         lines.append(
             f"  {recording.refused_connections} attempts to reach beyond loopback were refused"
         )
+    if recording.model is not None:
+        lines.append(f"  the model's answers: {recording.model}")
     lines += [f"  unhandled: {what}" for what in recording.unhandled]
     lines += [f"  {notice}" for notice in recording.notices]
     return "\n".join(lines)
@@ -254,6 +262,7 @@ def _plain(outcome: Outcome) -> dict[str, Any]:
             "unhandled": recording.unhandled,
             "notices": recording.notices,
         }
+        | ({"model_cassette": str(recording.model)} if recording.model is not None else {})
         | _second(outcome)
     )
 

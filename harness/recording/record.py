@@ -62,7 +62,8 @@ class Recording(Struct, frozen=True):
     """What came of a recording. `seconds` is wall time; `notices` are worth a person's look.
 
     `refused_connections` counts attempts to leave the network namespace (None: not isolated),
-    `unhandled` names what the agent asked and the client did not know.
+    `unhandled` names what the agent asked and the client did not know, `model` is the cassette
+    with a real model's answers.
     """
 
     surface: str
@@ -75,6 +76,7 @@ class Recording(Struct, frozen=True):
     refused_connections: int | None
     unhandled: list[str]
     notices: list[str]
+    model: Path | None = None
 
 
 def record(  # noqa: PLR0913 - each is a choice of the command's
@@ -206,6 +208,7 @@ class _Job:
             refused_connections=refused,
             unhandled=session.asked,
             notices=self.notices,
+            model=self.real.tape if self.real else None,
         )
 
     def _real(self, found: Found, stack: contextlib.ExitStack) -> Path | None:
