@@ -41,7 +41,7 @@ SYSTEM = "You are a careful agent. " * 2000
 BODY = json.dumps({"model": "m", "messages": [{"role": "system", "content": SYSTEM}]}).encode()
 
 
-async def _provide(scope: Scope, receive: Receive, send: Send) -> None:
+async def _provide(_: Scope, receive: Receive, send: Send) -> None:
     while (await receive()).get("more_body"):
         pass
     head = [(b"content-type", b"text/event-stream")]

@@ -8,7 +8,7 @@ import base64
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -38,6 +38,13 @@ class Secret(Struct, frozen=True):
     rule: str
     value: str
     word: bool = False
+
+
+Forms: TypeAlias = Callable[[str, str], str | None]
+
+
+def no_forms(_text: str, _before: str) -> None:
+    """Find nothing: the secrets are known."""
 
 
 class Leak(Struct, frozen=True):
@@ -75,12 +82,13 @@ def machine_secrets(  # noqa: PLR0913 - one argument a kind of secret
 
 
 class LeakFinder:
-    """Looks for secrets frame by frame, in order. Memory is bounded by the places that text has."""
+    """Looks for secrets frame by frame, in order. Memory is bounded by the places that text has.
 
-    def __init__(
-        self, secrets: Iterable[Secret], forms: Callable[[str], str | None] = lambda _: None
-    ) -> None:
-        """`forms` names what a text holds that its form gives away, or returns None."""
+    `forms` names what a text, or what it ends that stood before it, holds that its form alone
+    gives away; None where there is nothing.
+    """
+
+    def __init__(self, secrets: Iterable[Secret], forms: Forms = no_forms) -> None:
         self._forms = forms
         self._rules: dict[str, str] = {}
         self._words: dict[str, tuple[re.Pattern[str], str]] = {}
@@ -104,7 +112,7 @@ class LeakFinder:
             ("capabilities", repr(header.capabilities)),
             ("agent", f"{header.agent.name} {header.agent.version} {header.protocol}"),
         ):
-            if rule := self._find(text):
+            if rule := self._find(text) or self._forms(text, ""):
                 yield Leak(0, where, rule)
 
     def frame(self, frame: Frame) -> Iterator[Leak]:
@@ -113,7 +121,8 @@ class LeakFinder:
         if isinstance(frame.b64, str):
             content = base64.b64decode(frame.b64).decode("latin-1")
         for path, text, beside in _strings(content, (), ()):
-            rule = self._find(text) or self._joined(frame, path, text, beside)
+            rule = self._find(text) or self._forms(text, "")
+            rule = rule or self._joined(frame, path, text, beside)
             if rule:
                 yield Leak(frame.seq, ".".join(map(str, path)) or "its text", rule)
 
@@ -126,7 +135,7 @@ class LeakFinder:
             for form, (pattern, rule) in self._words.items():
                 if form in folded and pattern.search(folded):
                     return rule
-        return self._forms(text)
+        return None
 
     def _joined(
         self, frame: Frame, path: tuple[str, ...], text: str, beside: tuple[tuple[str, Any], ...]
@@ -141,15 +150,14 @@ class LeakFinder:
         for key in (place, *((*place, *pair) for pair in beside)):
             tail = self._tails.get(key, "")
             if tail and found is None:
-                found = self._find(tail + text[: self._keep + 1])
+                more = text[: self._keep + 1]
+                found = self._find(tail + more) or self._forms(more, tail)
             # After a finding, or there would be one in each frame that follows.
             self._tails[key] = "" if found else (tail + text)[-self._keep :]
         return found
 
 
-def find_leaks(
-    path: Path, secrets: Iterable[Secret], forms: Callable[[str], str | None] = lambda _: None
-) -> list[Leak]:
+def find_leaks(path: Path, secrets: Iterable[Secret], forms: Forms = no_forms) -> list[Leak]:
     """Return what is found in a cassette's file, finished or not. Raises CassetteError."""
     finder = LeakFinder(secrets, forms)
     with open_cassette(path) as cassette:

@@ -32,8 +32,14 @@ _SHORTEST: Final = 12
 _DATA: Final = re.compile(r"^data:[ ]?(.*?)\r?$", re.MULTILINE)
 
 
-def key_form(text: str) -> str | None:
-    """Return what a text holds that has the form of a key or an account's id; else None."""
+def key_form(text: str, before: str = "") -> str | None:
+    """Return what a text holds that has the form of a key or an account's id; else None.
+
+    `before` is what stood in its place before. What begins as a key does goes on with nothing.
+    """
+    if before and _ANY.match(text):
+        return None
+    text = before + text
     if found := _plain(text):
         return found
     if "%" in text and (found := _plain(unquote(text))):

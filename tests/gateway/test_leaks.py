@@ -172,6 +172,12 @@ def test_what_is_no_key() -> None:
         assert key_form(text) is None, text
 
 
+def test_an_id_in_each_event_is_none_that_is_split() -> None:
+    one, two = "req_" + "0" * 23 + "1", "req_" + "0" * 23 + "2"
+    assert key_form(two, one) is None
+    assert key_form("9f3b", one) is not None
+
+
 def test_what_of_headers_tells_something() -> None:
     headers = [
         ("Set-Cookie", "a=abcdefgh12345; Path=/"),

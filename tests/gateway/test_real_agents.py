@@ -28,8 +28,8 @@ CASES = [
 ]
 SLOW = [
     ("codex-exec", "codex", "file-edit", "openai-responses"),
-    ("codex-exec", "codex", "interrupt-text", "openai-responses"),
-    ("codex-app-server", "codex", "question", "openai-responses"),
+    ("codex-exec", "codex", "cancel-before-first-token", "openai-responses"),
+    ("codex-app-server", "codex", "interrupt-text", "openai-responses"),
     ("codex-app-server", "codex", "command-declined", "openai-responses"),
     ("codex-app-server", "codex", "rate-limited", "openai-responses"),
     ("claude-sdk", "claude-code", "file-edit", "anthropic-messages"),
