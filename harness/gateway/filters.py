@@ -85,7 +85,7 @@ _KEPT: Final = re.compile(
 )
 """What a masked key begins with: its form, so that a part in a later event is still seen."""
 
-_TOKEN: Final = re.compile(r"(\\+[a-z]|\beyJ)|[A-Za-z0-9]")
+_TOKEN: Final = re.compile(r"(\\+[a-z]|\beyJ|-----END [A-Z ]*PRIVATE KEY-----)|[A-Za-z0-9]")
 
 
 def zeros(text: str) -> str:

@@ -35,7 +35,7 @@ SLOW = [
     ("claude-sdk", "claude-code", "file-edit", "anthropic-messages"),
     ("claude-sdk", "claude-code", "rate-limited", "anthropic-messages"),
     ("claude-sdk", "claude-code", "subagent", "anthropic-messages"),
-    ("acp", "qwen-code", "multi-turn", "openai-chat"),
+    ("acp", "opencode", "multi-turn", "openai-chat"),
     ("acp", "cline", "command", "openai-chat"),
     ("acp", "opencode", "file-edit", "openai-chat"),
     ("acp", "gemini-cli", "multi-turn", "gemini"),

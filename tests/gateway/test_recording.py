@@ -2,6 +2,7 @@
 
 import json
 import socket
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import yaml
 
 from harness.cassette import open_cassette
+from harness.gateway.live import Gateway
 from harness.gateway.tape import cassette_config, load_tape
 from harness.recording.errors import RecordError
 from harness.recording.models import Live, Taped
@@ -231,6 +233,22 @@ def test_no_key_no_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with providing(saying()) as provider:
         text = fails(tmp_path, HELLO, live(provider), 2)
     assert f"{VARIABLE} is not set" in text
+
+
+def test_without_vcrpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "harness.gateway.recording", None)
+    text = fails(tmp_path, HELLO, Live("", VARIABLE), 5)
+    assert "pip install 'agent-wire-conformance[live]'" in text
+
+
+def test_a_fault_of_the_gateway_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(Gateway, "_request", broken)
+    with providing(saying()) as provider:
+        text = fails(tmp_path, HELLO, live(provider), 1)
+    assert "the gateway failed: ZeroDivisionError: oh; report this" in text
 
 
 def test_no_such_file(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import json
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -110,6 +111,25 @@ def test_the_key_takes_the_place_of_the_agents_wherever_that_stands() -> None:
     assert path == f"{PATH}?key={KEY}&alt=sse"
     assert headers["x-api-key"] == KEY
     assert headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_another_model_in_each_api() -> None:
+    async def run(provider: Provider) -> None:
+        live = Live(provider.url, VARIABLE, "large:3")
+        async with (
+            Gateway(Upstream(live, {VARIABLE: KEY}), reducer()) as server,
+            httpx.AsyncClient(base_url=f"http://127.0.0.1:{server.port}") as client,
+        ):
+            await client.post("/v1beta/models/gemini-2.5-pro:streamGenerateContent", json={"a": 1})
+            await client.post("/v1/messages", json=BODY)
+            await client.post("/v1/messages", content=b"no JSON")
+
+    with providing(saying()) as provider:
+        asyncio.run(run(provider))
+        (gemini, _, one), (_, _, two), (_, _, three) = provider.seen
+    assert gemini == "/v1beta/models/large%3A3:streamGenerateContent"
+    assert (json.loads(one), json.loads(two)) == ({"a": 1}, BODY | {"model": "large:3"})
+    assert three == b"no JSON"
 
 
 def test_an_answer_that_was_compressed_all_the_same() -> None:
