@@ -23,6 +23,10 @@ HOST: Final = "model.invalid"
 
 REQUEST_HEADERS: Final = frozenset({"content-type", "accept", "anthropic-version"})
 RESPONSE_HEADERS: Final = frozenset({"content-type", "retry-after", "x-should-retry"})
+_LIMIT: Final = re.compile(r"(?:anthropic-|x-)ratelimit-[a-z-]{1,40}")
+_AMOUNT: Final = re.compile(r"[\dhms.]{1,15}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|allowed|rejected")
+"""How much is left of what an account may ask, and until when: agents tell of it."""
+
 QUERY: Final = frozenset({"alt", "beta"})
 
 KEY_FORMS: Final[Mapping[str, str]] = {
@@ -64,7 +68,7 @@ ACCOUNT_FORMS: Final[Mapping[str, str]] = {
 MEMBERS: Final = (
     r"(?:(?:chatgpt_)?account|organi[sz]ation|org|project|user|customer|tenant|subscription"
     r"|billing|request)[_-]?(?:u?u?id|email)"
-    r"|organization|safety_identifier|api[_-]?key|x-api-key|authorization|secret|password"
+    r"|organization|safety_identifier|prompt_cache_key|api[_-]?key|x-api-key|authorization|secret|password"
     r"|(?:access|refresh|session|auth|id|csrf)[_-]?token|(?:set-)?cookie|client_secret|email"
     r"|project_?number|cf[_-]ray"
 )
@@ -225,7 +229,12 @@ def _status(response: dict[str, Any]) -> dict[str, Any]:
 
 
 def _response_headers(response: dict[str, Any]) -> dict[str, Any]:
-    kept = {k: v for k, v in response["headers"].items() if k.lower() in RESPONSE_HEADERS}
+    kept = {
+        name: values
+        for name, values in response["headers"].items()
+        if name.lower() in RESPONSE_HEADERS
+        or (_LIMIT.fullmatch(name.lower()) and all(map(_AMOUNT.fullmatch, values)))
+    }
     return {**response, "headers": kept}
 
 

@@ -8,25 +8,22 @@ import re
 import socket
 import time
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import Final, Self
 from urllib.parse import quote
 
 import httpx
 import msgspec
-from msgspec import Struct
 from vcr.cassette import Cassette
 from vcr.filters import decode_response
-from vcr.request import Request
 
 from harness.cassette.show import printable
 from harness.gateway.apis import is_whole
 from harness.gateway.base import NOT_FOUND, Asked, Served, said_in
-from harness.gateway.filters import request_filters, response_filters
-from harness.gateway.pace import Pace, written
+from harness.gateway.keeping import Kept, header_of, keep, response_of
+from harness.gateway.pace import Pace
 from harness.gateway.reduce import Reducer
-from harness.gateway.tape import Exchange, cassette_config
+from harness.gateway.tape import Exchange
 from harness.gateway.upstream import Upstream
-from harness.recording.errors import RecordError
 from harness.recording.home import KEY
 
 _HOPS: Final = frozenset(
@@ -37,17 +34,10 @@ _REFUSED: Final = frozenset({401, 403, NOT_FOUND})
 """Answers after which there is nothing to record: the key, or the address, is wrong."""
 
 _CONNECTING: Final = 30.0
+"""Seconds."""
 
-
-class Kept(Struct):
-    """An exchange as it went: filtered only once it is kept."""
-
-    asked: Asked
-    status: int
-    headers: list[tuple[str, str]]
-    body: bytearray
-    pace: Pace
-    end: str = ""
+_MOST: Final = 64 << 20
+"""Bytes of an answer."""
 
 
 class Gateway(Served):
@@ -124,6 +114,9 @@ class Gateway(Served):
                     await asked.piece(piece)
                     kept.body += piece
                     kept.pace.chunk(piece, int((time.monotonic() - begun) * 1000))
+                    if len(kept.body) > _MOST:
+                        self.fail(5, f"the provider's answer is of more than {_MOST:,} bytes")
+                        return
             finally:
                 if streams:
                     self.streaming(begun=False)
@@ -143,9 +136,9 @@ class Gateway(Served):
     def _ended(self, asked: Asked, kept: Kept) -> None:
         kept.end = "whole"
         what = f"{asked.method} {asked.path}"
-        plain = decode_response(_response(kept))
+        plain = decode_response(response_of(kept))
         body: bytes = plain["body"]["string"]
-        if (encoding := _header(kept, "content-encoding")) and body and body == kept.body:
+        if (encoding := header_of(kept, "content-encoding")) and body and body == kept.body:
             self.fail(5, f"the answer to {what} is in {encoding}, though that was not asked for")
         if kept.status in _REFUSED:
             self.fail(
@@ -157,7 +150,7 @@ class Gateway(Served):
         elif kept.status >= 300:  # noqa: PLR2004 - all but success
             said = self._without_keys(said_in(body))
             self.notices.append(f"the provider answered {what} with {kept.status}: {said}")
-        elif not is_whole(asked.api, _header(kept, "content-type"), body):
+        elif not is_whole(asked.api, header_of(kept, "content-type"), body):
             self.fail(
                 5,
                 f"the provider's answer to {what} ended after {len(kept.body):,} bytes without "
@@ -210,57 +203,11 @@ class Gateway(Served):
         """Return what is kept as vcrpy's cassette, filtered. Raises RecordError (1, 5)."""
         if self.failure is not None:
             raise self.failure
-        config = cassette_config(
-            list(request_filters(self._reducer).values()), list(response_filters().values())
-        )
-        cassette = Cassette(path="", **config)
-        exchanges = []
-        for kept in self.kept:
-            if not kept.status:
-                continue  # the agent left before anything came
-            asked = kept.asked
-            query = f"?{asked.query}" if asked.query else ""
-            request = Request(
-                asked.method, f"http://agent{asked.path}{query}", asked.body, _one_each(asked)
-            )
-            size = len(kept.body)
-            cassette.append(request, _response(kept))
-            body = cassette.responses[-1]["body"]["string"]
-            events = kept.pace.close()
-            if len(body) != size:
-                # It was compressed after all: when its events came cannot be told.
-                events = [(events[-1][0], len(body))] if body else []
-            end: Literal["whole", "left"] = "left" if kept.end == "left" else "whole"
-            exchanges.append(Exchange(asked.api, written(events), end))
-        if not exchanges:
-            raise RecordError(1, "the agent asked no model: there is no model's cassette")
-        return cassette, exchanges
-
-
-def _response(kept: Kept) -> dict[str, Any]:
-    headers: dict[str, list[str]] = {}
-    for name, value in kept.headers:
-        headers.setdefault(name, []).append(value)
-    return {
-        "status": {"code": kept.status, "message": ""},
-        "headers": headers,
-        "body": {"string": bytes(kept.body)},
-    }
-
-
-def _one_each(asked: Asked) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name, value in asked.headers:
-        found.setdefault(name, value)
-    return found
+        return keep(self.kept, self._reducer)
 
 
 def _sent_on(headers: httpx.Headers) -> list[tuple[bytes, bytes]]:
     return [(k.lower(), v) for k, v in headers.raw if k.decode("latin-1").lower() not in _HOPS]
-
-
-def _header(kept: Kept, name: str) -> str:
-    return next((value for key, value in kept.headers if key.lower() == name), "")
 
 
 def _why(error: httpx.TransportError) -> str:

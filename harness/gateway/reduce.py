@@ -24,7 +24,7 @@ _WORDS: Final = frozenset(
 )
 _WORD: Final = re.compile(r"[A-Za-z][\w.:/-]{0,63}")
 _KEY: Final = re.compile(r"(?!.{41})[A-Za-z_$][A-Za-z_.$-]*\d{0,2}[A-Za-z_]*")
-_OWN: Final = frozenset(
+OWN: Final = frozenset(
     {"system", "instructions", "systemInstruction", "system_instruction"}
     | {"json_schema", "schema", "responseSchema", "responseJsonSchema", "output_config"}
 )
@@ -119,7 +119,7 @@ class _Reduction:
         return value
 
     def _member(self, name: str, value: Any) -> Any:
-        if name in _OWN and value:
+        if name in OWN and value:
             return self._digest(_canonical(value))
         if name == "tools" and isinstance(value, list):
             return list(self._tools(value))

@@ -37,8 +37,9 @@ class Call(BaseHTTPRequestHandler):
 
     def begin(self, status: int = 200, **headers: str) -> None:
         self.send_response(status)
-        for name, value in ({"content-type": "text/event-stream"} | headers).items():
-            self.send_header(name.replace("_", "-"), value)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        for name, value in ({"content-type": "text/event-stream"} | named).items():
+            self.send_header(name, value)
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
 

@@ -115,6 +115,8 @@ def response(plants: Plants, body: bytes, kind: str, **more: str) -> dict[str, A
     }
     for name in ("openai-organization", "openai-project", "x-request-id", "request-id", "cf-ray"):
         headers[name] = [plants.new()]
+    for name in ("x-ratelimit-limit-tokens", "anthropic-ratelimit-tokens-reset", "via"):
+        headers[name] = [plants.new()]
     for name in ("anthropic-organization-id", "x-any", "location", "www-authenticate"):
         headers[name] = [plants.new()]
     return {
@@ -235,6 +237,16 @@ def test_without_one_form_of_keys_it_is_there(tmp_path: Path, form: str) -> None
 def test_without_one_form_of_accounts_it_is_there(tmp_path: Path, form: str) -> None:
     path, secrets = planted(tmp_path, accounts=form)
     assert ACCOUNTS[form] in found(path, secrets)
+
+
+def test_what_an_account_may_still_ask_is_kept() -> None:
+    limits = {
+        "x-ratelimit-remaining-tokens": ["149984"],
+        "x-ratelimit-reset-tokens": ["6m0.5s"],
+        "anthropic-ratelimit-tokens-reset": ["2026-12-02T20:00:00Z"],
+    }
+    answer = response(Plants(), b"", "text/plain") | {"headers": limits}
+    assert filters.response_filters()["response headers"](answer)["headers"] == limits
 
 
 def test_a_body_keeps_its_length() -> None:
