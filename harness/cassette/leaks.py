@@ -25,6 +25,7 @@ _SECRET_NAME = re.compile(r"(?i)key|token|secret|passw|credential|auth|cookie|se
 _SHORTEST_VALUE = 8
 _SHORTEST_NAME = 4
 _LONGEST_ID = 64
+_SHORTEST_FORM = 12
 _LONGEST_FORM = 255
 """Characters that are kept of a text that goes on in a later frame."""
 
@@ -151,7 +152,12 @@ class LeakFinder:
             tail = self._tails.get(key, "")
             if tail and found is None:
                 more = text[: self._keep + 1]
-                found = self._find(tail + more) or self._forms(more, tail)
+                found = self._find(tail + more)
+                # Names are not split over frames, and what each frame says again goes on with
+                # nothing: most of what frames hold is that.
+                again = len(text) >= _SHORTEST_FORM and tail.endswith(text)
+                if found is None and path[-1:] != ("key",) and not again:
+                    found = self._forms(more, tail)
             # After a finding, or there would be one in each frame that follows.
             self._tails[key] = "" if found else (tail + text)[-self._keep :]
         return found

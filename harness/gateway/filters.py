@@ -51,7 +51,7 @@ KEY_FORMS: Final[Mapping[str, str]] = {
         r"(?:(?:[A-Za-z0-9+/=\s:,-]|\\+[nr])*?-----END [A-Z ]*PRIVATE KEY-----"
         r"|(?:[A-Za-z0-9+/=\s:,-]|\\+[nr])*)"
     ),
-    "Bearer": r"(?i:\bbearer) +[A-Za-z0-9._~+/=-]{16,}",
+    "Bearer": r"\b(?:Bearer|bearer|BEARER) +[A-Za-z0-9._~+/=-]{16,}",
 }
 """The forms of well-known keys."""
 
@@ -75,7 +75,7 @@ MEMBERS: Final = (
 """The members whose texts are an account's, whatever their form."""
 
 _MEMBER: Final = re.compile(
-    rf"""(?i)(\\*["'](?:{MEMBERS})\\*["']\s*:\s*\\*["'])([^"'\\]+)"""
+    rf"""(?i)(["'](?:{MEMBERS})\\{{0,16}}["']\s{{0,8}}:\s{{0,8}}\\{{0,16}}["'])([^"'\\]+)"""
     rf"""|((?<![A-Za-z0-9_-])(?:{MEMBERS})=)([^&\s"'\\]+)"""
 )
 

@@ -4,6 +4,7 @@ The agent has a key that is none; the developer's takes its place here, in memor
 """
 
 import asyncio
+import logging
 import re
 import socket
 import time
@@ -27,11 +28,23 @@ from harness.gateway.upstream import Upstream
 from harness.recording.home import KEY
 
 _HOPS: Final = frozenset(
-    {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer"}
+    {
+        "expect",
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "te",
+        "trailer",
+    }
     | {"transfer-encoding", "upgrade", "host", "content-length", "proxy-connection"}
 )
 _REFUSED: Final = frozenset({401, 403, NOT_FOUND})
 """Answers after which there is nothing to record: the key, or the address, is wrong."""
+
+for _name in ("vcr", "httpx", "httpcore"):
+    # They log addresses, headers and answers as they are, keys and cookies too.
+    logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 _CONNECTING: Final = 30.0
 """Seconds."""

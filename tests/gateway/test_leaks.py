@@ -2,6 +2,7 @@
 
 import base64
 import json
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from harness.cassette import open_cassette
 from harness.gateway import recording as gateway_recording
-from harness.gateway.checks import key_form, removed, tape_leaks
+from harness.gateway.checks import _PARTS, key_form, removed, tape_leaks
 from harness.gateway.filters import KEY_FORMS
 from harness.recording.errors import RecordError
 from harness.recording.models import Live
@@ -149,6 +150,20 @@ def test_the_key_is_in_no_file_and_not_in_the_agents_environment(tmp_path: Path)
         assert next(f.data for f in cassette if f.channel == "stdout") == {"said": []}
 
 
+@pytest.mark.usefixtures("fake")
+def test_nothing_of_it_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    body = HELLO.replace(
+        'path="/v1/chat/completions"', 'path="/v1/chat/completions?key=" + os.environ["KEY"]'
+    )
+    with providing(saying()) as provider:
+        run(tmp_path, body, Live(provider.url, VARIABLE))
+        assert provider.seen[0][0].endswith(f"?key={KEY}")
+    logged = caplog.text + "".join(str(record.args) for record in caplog.records)
+    assert KEY not in logged
+    assert "Hello" not in logged
+
+
 @pytest.mark.parametrize("name", KEYS)
 def test_every_form_is_seen_plain_and_encoded(name: str) -> None:
     key = KEYS[name]
@@ -170,6 +185,11 @@ def test_what_is_no_key() -> None:
         "c2sgbGVhcm4gaXMgYSBsaWJyYXJ5IGFuZCBtb3Jl",
     ):
         assert key_form(text) is None, text
+
+
+def test_each_form_has_one_of_the_parts_that_are_looked_for_first() -> None:
+    for key in (*KEYS.values(), *ACCOUNTS.values()):
+        assert any(part in key for part in _PARTS), key
 
 
 def test_an_id_in_each_event_is_none_that_is_split() -> None:
