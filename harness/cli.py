@@ -65,7 +65,7 @@ def entry() -> NoReturn:
     sys.exit(main())
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
     parser = argparse.ArgumentParser(
         prog="harness",
         description="Records what coding agents really send, and judges the normalizers "
@@ -133,6 +133,32 @@ def _parser() -> argparse.ArgumentParser:
     check = command("check", _check, "judge a normalizer on cassettes by the laws and expected/")
     _selection(check)
     _normalizer(check)
+    check.add_argument(
+        "--level",
+        action="append",
+        choices=["schema", "laws", "expected", "coverage"],
+        help="hold it to this level alone; may be given again (default: what it claims, or all)",
+    )
+    check.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        metavar="FORMAT[=PATH]",
+        help="write a report too, `-` is standard output: jsonl, junit, github (annotations; "
+        "default -), summary (markdown; default $GITHUB_STEP_SUMMARY), badge (JSON, or SVG where "
+        "PATH ends so); may be given again",
+    )
+
+    report = command(
+        "report", _report, "print a report that `check --report jsonl=FILE` kept", json=False
+    )
+    report.usage = "harness report [FORMAT[=PATH] ...] FILE"
+    report.epilog = (
+        "FORMAT is as of `check --report`; none of them is the terminal's. It ends with the exit "
+        "code of the run that is reported, and with 4 where the report is truncated."
+    )
+    report.add_argument("formats", nargs="*", metavar="FORMAT[=PATH]")
+    report.add_argument("file", metavar="FILE", help="`-` is standard input")
 
     accept = command(
         "accept", _accept, "write expected/ from what the reference normalizers give now"
@@ -176,9 +202,20 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("what", choices=["surfaces", "scenarios", "cassettes", "agents", "laws"])
 
     _agents(commands)
+    _new(commands)
     command("doctor", _doctor, "say which agents are found, and how to get the others")
     schema = command("schema", _schema, "print the JSON Schema of the canonical events", json=False)
     _stage(schema, "normalized_out", "chat_event", "legacy_out")
+    schema.add_argument(
+        "--language",
+        choices=["json", "ts"],
+        default="json",
+        help="ts: the canonical events as TypeScript, with a strict decoder (default: json)",
+    )
+    schema.add_argument(
+        "--protocol", action="store_true", help="of the messages to a normalizer behind a command"
+    )
+    schema.add_argument("--report", action="store_true", help="of a line of a report instead")
     return parser
 
 
@@ -196,6 +233,25 @@ def _agents(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     install.set_defaults(run=_install)
     for added in (known, install):
         added.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def _new(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    new = commands.add_parser(
+        "new",
+        help="write the start of a normalizer of your own",
+        description="Write the start of something of your own.",
+    )
+    kinds = new.add_subparsers(dest="kind", required=True, metavar="KIND")
+    normalizer = kinds.add_parser(
+        "normalizer", help="a folder with a normalizer that runs and is judged as it is"
+    )
+    normalizer.set_defaults(run=_new_normalizer)
+    normalizer.add_argument("folder", type=_folder, metavar="DIR", help="a new or an empty folder")
+    normalizer.add_argument("--language", choices=["ts", "python"], required=True)
+    normalizer.add_argument(
+        "--surface", default="codex-exec", metavar="S", help="(default: codex-exec)"
+    )
+    normalizer.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def _folder(text: str) -> Path:
@@ -303,10 +359,36 @@ def _selection(parser: argparse.ArgumentParser) -> None:
 def _normalizer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--normalizer",
-        metavar="MODULE:NAME",
-        help="the normalizer under test, run in this process, which it can end as well: a pass is "
-        "0 and a whole report (default: the reference normalizer of each surface)",
+        metavar="SPEC",
+        help="the normalizer under test: MODULE:NAME, run in this process, which it can end as "
+        "well (a pass is 0 and a whole report), or a command that speaks the protocol on standard "
+        "input and output, such as 'node dist/normalizer.js' (default: the reference normalizer "
+        "of each surface)",
     )
+    parser.add_argument(
+        "--time-limit",
+        type=_seconds,
+        metavar="SECONDS",
+        help="for each answer of a normalizer behind a command (default: 10)",
+    )
+    parser.add_argument(
+        "--memory-limit",
+        type=_megabytes,
+        metavar="MB",
+        help="for all processes of a normalizer behind a command, 0 for none (default: 2048)",
+    )
+
+
+def _seconds(text: str) -> float:
+    from harness.subject.choice import seconds
+
+    return seconds(text)
+
+
+def _megabytes(text: str) -> int:
+    from harness.subject.choice import megabytes
+
+    return megabytes(text)
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -354,8 +436,16 @@ def _record(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     from harness.conformance.command import check_command
+    from harness.conformance.reports.live import reporting
 
-    return check_command(_project(arguments), _selected(arguments), arguments)
+    with reporting(arguments) as live:
+        return check_command(_project(arguments), _selected(arguments), arguments, live)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from harness.conformance.reports.command import report_command
+
+    return report_command(arguments.file, arguments.formats)
 
 
 def _accept(arguments: argparse.Namespace) -> int:
@@ -367,9 +457,7 @@ def _accept(arguments: argparse.Namespace) -> int:
 def _replay(arguments: argparse.Namespace) -> int:
     from harness.conformance.command import replay_command
 
-    return replay_command(
-        _project(arguments).find(arguments.cassette), arguments.normalizer, arguments.stage
-    )
+    return replay_command(_project(arguments).find(arguments.cassette), arguments)
 
 
 def _show(arguments: argparse.Namespace) -> int:
@@ -440,7 +528,30 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return doctor_command(json=arguments.json)
 
 
+def _new_normalizer(arguments: argparse.Namespace) -> int:
+    from harness.start.new import new_command
+
+    return new_command(arguments.folder, arguments.language, arguments.surface, json=arguments.json)
+
+
 def _schema(arguments: argparse.Namespace) -> int:
+    if arguments.language == "ts":
+        if arguments.protocol or arguments.stage != "normalized_out":
+            raise out.UsageError("--language ts is for the canonical events alone")
+        from harness.canonical.typescript import typescript
+
+        sys.stdout.write(typescript())
+        return out.OK
+    if arguments.protocol:
+        from harness.subject.protocol import protocol_schema
+
+        out.say_json(protocol_schema())
+        return out.OK
+    if arguments.report:
+        from harness.conformance.reports.stream import report_schema
+
+        out.say_json(report_schema())
+        return out.OK
     from harness.projection.schema import stage_schema
 
     out.say_json(stage_schema(arguments.stage))

@@ -134,7 +134,10 @@ def _agents() -> Rows:
 def _laws() -> Rows:
     from harness.conformance import LAWS  # noqa: PLC0415 - only this list needs them
 
-    return [{"law": x.id, "statement": x.statement, "source": x.source} for x in LAWS]
+    return [
+        {"law": x.id, "statement": x.statement, "source": x.source, "example": x.example}
+        for x in LAWS
+    ]
 
 
 _LISTS: dict[str, Callable[[], Rows]] = {

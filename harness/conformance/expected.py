@@ -32,6 +32,7 @@ class Expected(Law):
     id = "expected"
     statement = "the events, in canonical form, are those that are pinned under expected/"
     source = "harness/README.md 'Events and comparison'"
+    example = "a title is missing that the reference normalizer gives"
 
     def __init__(self, place: Place, path: Path) -> None:
         super().__init__(place)

@@ -26,14 +26,18 @@ from harness.conformance.form import (
     encoder,
 )
 from harness.conformance.law import Handler, Law, Place, show
-from harness.conformance.laws.frames import Accounted, ClockLaw, RawLaw, Window
-from harness.conformance.laws.ids import EventIds, Ids
+from harness.conformance.laws.frames import Accounted, ClockLaw, Monotonic, RawLaw, Window
+from harness.conformance.laws.ids import EventIds, Ids, PayloadIds
 from harness.conformance.laws.items import Deltas, Items
-from harness.conformance.laws.reruns import Deterministic, Prefix, Record
+from harness.conformance.laws.nesting import Nesting, Tasks
+from harness.conformance.laws.outcomes import Cancelled, Outcome
+from harness.conformance.laws.replay import Replay
+from harness.conformance.laws.reruns import Apart, Deterministic, Prefix, Record, Split, sent
 from harness.conformance.laws.schema import Schema
 from harness.conformance.laws.text import Text
 from harness.conformance.laws.turns import Requests, Turns
-from harness.subject import RAISED, Junk, Subject, coerce, listed, told
+from harness.conformance.laws.usage import Usage
+from harness.subject import RAISED, Junk, Subject, coerce, listed, said, told
 from harness.surfaces.base import Kinds
 
 
@@ -50,13 +54,14 @@ class Runs(Law):
     id = "subject"
     statement = "the normalizer opens, takes every frame and the end, and raises nothing"
     source = "harness/README.md 'The pipeline'"
+    example = "KeyError at a frame without `method`"
 
     def raised(self, doing: str, error: BaseException) -> None:
         """Report what the subject raised."""
         self.fail(
             "",
             f"{doing} without an error",
-            f"{type(error).__name__}: {told(error)}",
+            said(error),
             "a line that is not understood is warned about, not raised",
         )
 
@@ -65,18 +70,28 @@ LAWS: Final[tuple[type[Law], ...]] = (
     Runs,
     Schema,
     Ids,
+    PayloadIds,
     EventIds,
     Turns,
     Items,
     Deltas,
     Requests,
+    Nesting,
+    Tasks,
+    Cancelled,
+    Outcome,
+    Usage,
+    Replay,
     Text,
     Accounted,
     RawLaw,
     ClockLaw,
+    Monotonic,
     Prefix,
     Expected,
     Deterministic,
+    Apart,
+    Split,
 )
 """Every check, in the order of a report."""
 
@@ -122,15 +137,23 @@ class Judge:
             self._runs,
             self._schema,
             self._ids,
+            self._ids.payload,
             self._event_ids,
             Turns(place),
             items,
             Deltas(place, items),
             Requests(place),
+            Nesting(place, items),
+            Tasks(place),
+            Cancelled(place),
+            Outcome(place),
+            Usage(place),
+            Replay(place),
             Text(place),
             self._accounted,
             self._raw,
             self._clock,
+            self._clock.monotonic,
             self._prefix,
         ]
         self._delta: ContentDelta | None = None
@@ -171,7 +194,7 @@ class Judge:
         name_of, ignored, place = self._kinds.of, self._ignored, self.place
         remember, iso, record = self._window.frames.append, self._clock.clock.iso, self.record
         renamer = self._renamer
-        for frame in frames:
+        for frame in sent(session, frames):
             seq, at, content = frame.seq, frame.at, frame.data
             if content is UNSET:
                 content = frame.content
@@ -192,7 +215,7 @@ class Judge:
             if record.open:
                 record.frame(kind, renamer.count)
             self.frames = seq
-        place.event, place.of = 0, None
+        place.event, place.of, place.closing = 0, None, True
         try:
             events = listed(session.close())
         except RAISED as error:

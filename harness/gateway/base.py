@@ -88,6 +88,9 @@ class Served:
             self.failure = RecordError(code, message)
         self.failing.set()
 
+    def stir(self) -> None:
+        """See `Model.stir`: a real model's answers come when they come."""
+
     def refusals(self) -> list[str]:
         """See `Model.refusals`."""
         raise NotImplementedError

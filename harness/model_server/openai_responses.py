@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from harness.model_server.mint import CREATED, event, hexadecimal, letters, pieces
 from harness.model_server.openai_errors import failure
@@ -22,8 +23,9 @@ from harness.model_server.view import (
 from harness.scenarios import Usage
 
 _TAG = "<proposed_plan>"
-_RESULTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
-_CALLS = ("function_call", "custom_tool_call", "local_shell_call")
+_FOUND = "tool_search_output"
+_RESULTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output", _FOUND)
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call")
 
 
 class OpenAIResponses:
@@ -49,7 +51,7 @@ class OpenAIResponses:
             model=body["model"],
             streamed=body.get("stream") is True,
             items=tuple(_items(given)),
-            tools=tuple(map(_offered, body.get("tools") or ())),
+            tools=(*map(_offered, body.get("tools") or ()), *_found(given)),
             max_tokens=body.get("max_output_tokens"),
             tagged_plan=_TAG in msgspec.json.encode([body.get("instructions"), given]).decode(),
             encrypted_reasoning="reasoning.encrypted_content" in (include or ()),
@@ -120,6 +122,7 @@ _BEGUN: dict[str, dict[str, Any]] = {
     "function_call": {"status": "in_progress", "arguments": ""},
     "custom_tool_call": {"status": "in_progress", "input": ""},
     "local_shell_call": {"status": "in_progress"},
+    "tool_search_call": {"status": "in_progress"},
 }
 """What an output item's fields are before it has any content."""
 
@@ -130,7 +133,8 @@ def _items(given: list[Any]) -> Iterator[Item]:
             raise ValueError("an item of `input` is not an object")  # noqa: TRY004
         kind = entry.get("type", "message")
         if kind in _RESULTS:
-            yield Item("result", id=str(entry.get("call_id", entry.get("id", ""))))
+            id_ = str(entry.get("call_id", entry.get("id", "")))
+            yield Item("result", _told(entry.get("output")), id_)
         elif kind in _CALLS:
             yield Item("call", id=str(entry.get("call_id", entry.get("id", ""))))
         elif kind == "message" and entry.get("role") in ("user", "assistant"):
@@ -144,6 +148,23 @@ def _items(given: list[Any]) -> Iterator[Item]:
                 yield Item(entry["role"], text=str(text))
 
 
+def _told(output: Any) -> str:
+    """Return the text that came of a call: it is a string, or a list of parts."""
+    if isinstance(output, list):
+        return "".join(str(part.get("text", "")) for part in output if isinstance(part, dict))
+    return output if isinstance(output, str) else ""
+
+
+def _found(given: list[Any]) -> Iterator[Offered]:
+    """Yield the tools that earlier searches have found, each with its namespace."""
+    for entry in given:
+        if isinstance(entry, dict) and entry.get("type") == _FOUND:
+            for group in entry.get("tools") or ():
+                for tool in group.get("tools") or (group,):
+                    name = str(group["name"]) if "tools" in group else ""
+                    yield replace(_offered(tool), namespace=name, found=True)
+
+
 def _offered(tool: dict[str, Any]) -> Offered:
     kind = str(tool.get("type"))
     name = str(tool.get("name", kind))
@@ -151,6 +172,8 @@ def _offered(tool: dict[str, Any]) -> Offered:
         return Offered(name, "function", tool.get("parameters") or {})
     if kind == "custom":
         return Offered(name, "custom")
+    if kind == "tool_search" and tool.get("execution") == "client":
+        return Offered(name, "search", tool.get("parameters") or {})
     return Offered(name, "local_shell" if kind == "local_shell" else "other")
 
 
@@ -178,7 +201,7 @@ def _text(part: Text, at: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _call(part: Call, at: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    if part.tool.form == "local_shell":
+    if part.tool.form in {"local_shell", "search"}:
         return
     custom = isinstance(part.input, str)
     prefix = "response.custom_tool_call_input" if custom else "response.function_call_arguments"
@@ -220,8 +243,18 @@ def _item(part: Thought | Text | Call, key: str, request: Request) -> dict[str, 
             "call_id": part.id,
             "action": {"type": "exec", "command": part.input["command"], "env": {}},
         }
+    if part.tool.form == "search":
+        return {
+            "id": f"tsc_{hexadecimal(50, 'tsc', key)}",
+            "type": "tool_search_call",
+            "execution": "client",
+            "status": "completed",
+            "call_id": part.id,
+            "arguments": part.input,
+        }
     custom = isinstance(part.input, str)
     prefix = "ctc" if custom else "fc"
+    named = {"namespace": part.tool.namespace} if part.tool.namespace else {}
     return {
         "id": f"{prefix}_{hexadecimal(50, prefix, key)}",
         "type": "custom_tool_call" if custom else "function_call",
@@ -229,6 +262,7 @@ def _item(part: Thought | Text | Call, key: str, request: Request) -> dict[str, 
         "input" if custom else "arguments": _arguments(part),
         "call_id": part.id,
         "name": part.tool.name,
+        **named,
     }
 
 

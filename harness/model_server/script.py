@@ -48,6 +48,7 @@ from harness.scenarios import (
 )
 
 _SHORT = 120
+_UNDER_WAY = 300
 _OPEN, _SHUT = "<proposed_plan>\n", "\n</proposed_plan>"
 _WARM_UPS = ("warmup", "quota")
 _DEFAULT_USAGE = Usage(input=100, output=10)
@@ -83,6 +84,8 @@ class Place(Struct, frozen=True):
     response: int
     task: bool = False
     """Whether it is the answer to the agent that got the task which the response ends with."""
+    stage: int = 0
+    """Which of the calls that have to be made one after the other (`tools.stage`)."""
 
 
 class Script:
@@ -97,6 +100,8 @@ class Script:
         self._failed: Counter[int] = Counter()
         self._held: set[Place] = set()
         self._answered: set[int] = set()
+        self.staged: set[Place] = set()
+        """The places whose task was given in stages: its agent runs beside the one that waits."""
 
     def is_side(self, request: Request) -> bool:
         """Return whether a request is the agent's own, beside the conversation."""
@@ -127,7 +132,7 @@ class Script:
         responses = self._responses[turn]
         results = [item.id for item in request.items[start:] if item.role == "result"]
         unnamed = results.count("")
-        number = 0
+        number = stage = 0
         for number, steps in enumerate(responses):
             ids = [call_id(key) for key, _ in self._calls(Place(turn, number), steps, request)]
             with_result = len(set(results).intersection(ids))
@@ -137,13 +142,16 @@ class Script:
                 unnamed -= with_result
             if not with_result:
                 break
+            if with_result < len(ids) and _staged(steps, request):
+                stage = with_result
+                break
             if with_result < len(ids):
                 raise self._unexpected("only some of the tool calls have results", request, turn)
         else:
             raise self._unexpected("the turn goes on after its last tool call", request, turn)
         if self._is_over(request.items[start:], responses[number]):
             raise self._unexpected("the turn is over", request, turn)
-        place = Place(turn, number)
+        place = Place(turn, number, stage=stage)
         if place in self._held:
             raise self._unexpected("the turn goes on after it was interrupted", request, turn)
         return place
@@ -157,6 +165,13 @@ class Script:
                     item.role == "user" and last.prompt in item.text for item in request.items
                 ):
                     return Place(turn, number, task=True)
+        return None
+
+    def staged_at(self, place: Place) -> Place | None:
+        """Return the place with a task in stages that a place is of, or comes after."""
+        for response in (place.response, place.response - 1):
+            if (found := Place(place.turn, response)) in self.staged:
+                return found
         return None
 
     def attempt(self, place: Place) -> Fail | None:
@@ -174,13 +189,15 @@ class Script:
             attempt -= step.times
         return None
 
-    def reply(  # noqa: C901 - one branch for each kind of step
+    def reply(  # noqa: C901, PLR0912 - one branch for each kind of step
         self, place: Place, request: Request, call_id: Callable[[str], str]
     ) -> Reply:
         """Return the scripted answer at a place. Raises UnexpectedError where a tool lacks."""
         steps = self._responses[place.turn][place.response]
         if place.task:
             return self._answer(place, steps[-1], request)
+        if place.stage:
+            return self._later(place, steps[-1], request, call_id)
         made = self._calls(place, steps, request)
         usage = _DEFAULT_USAGE
         parts: list[Part] = []
@@ -209,6 +226,24 @@ class Script:
                     parts.append(Cut())
         key = f"{self.scenario.id}/{place.turn}/{place.response}"
         return Reply(key, request.model, tuple(parts), usage)
+
+    def _later(
+        self, place: Place, step: Step, request: Request, call_id: Callable[[str], str]
+    ) -> Reply:
+        """Return a call that follows from the one before it."""
+        head = f"{self.scenario.id}/{place.turn}/{place.response}"
+        before = call_id(f"{head}/{place.stage - 1}")
+        told = next((item.text for item in request.items if item.id == before and item.text), "")
+        self.staged.add(Place(place.turn, place.response))
+        if not isinstance(step, Task):
+            raise TypeError(f"{describe(step)} has no stages")
+        try:
+            given = tools.stage(step, place.stage, request.tools, self.workspace, told)
+        except tools.NoToolError as error:
+            raise self._unexpected(str(error), request, place.turn) from error
+        # The call is under way before the answer ends: which is told first would else be chance.
+        parts = (Call(call_id(f"{head}/{place.stage}"), *given), Silence(_UNDER_WAY))
+        return Reply(f"{head}/stage {place.stage}", request.model, parts, _DEFAULT_USAGE)
 
     def _answer(self, place: Place, task: Step, request: Request) -> Reply:
         """Return what the model of an agent with a task says."""
@@ -272,7 +307,11 @@ class Script:
         self, tool: Tool, keys: list[str], place: Place, request: Request
     ) -> Iterator[tuple[str, tools.Given]]:
         try:
-            made = tools.calls(tool, request.tools, self.workspace)
+            if isinstance(tool, Task) and tools.search_tool(tool, request.tools):
+                made = [tools.stage(tool, 0, request.tools, self.workspace, "")]
+                keys = keys[:1]
+            else:
+                made = tools.calls(tool, request.tools, self.workspace)
         except tools.NoToolError as error:
             raise self._unexpected(str(error), request, place.turn) from error
         yield from zip(keys, made, strict=True)
@@ -325,6 +364,11 @@ def _due(scenario: Scenario, turn: Turn) -> tuple[Step, ...]:
     if scenario.permissions == "ask" and turn.client.approvals == "decline":
         return turn.responses()[0]
     return turn.model
+
+
+def _staged(steps: tuple[Step, ...], request: Request) -> bool:
+    last = steps[-1]
+    return isinstance(last, Task) and tools.search_tool(last, request.tools) is not None
 
 
 def _plain(text: str) -> str:

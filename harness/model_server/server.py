@@ -3,12 +3,14 @@
 import asyncio
 import re
 import socket
+from collections import defaultdict
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Literal, Self
 
 import msgspec
 import uvicorn
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
@@ -20,6 +22,7 @@ from harness.loopback import cut_off, serve
 from harness.model_server import anthropic_messages, gemini, openai_chat, openai_responses
 from harness.model_server.mint import CREATED
 from harness.model_server.script import Place, Problem, Script, UnexpectedError
+from harness.model_server.tools import STAGES
 from harness.model_server.view import Api, Cut, Held, Logged, Reply, Request, Silence
 from harness.scenarios import Fail, Scenario
 
@@ -31,6 +34,8 @@ _COUNTS = re.compile(r"/v1/messages/count_tokens|/v1beta/models/[^/:]+:countToke
 _UNEXPECTED = 400
 _NOT_FOUND = 404
 _MULTI_BYTE = 0xC0
+_SILENCE = 0.15
+"""Seconds after which an agent that tells nothing has told all."""
 
 
 class ModelServer:
@@ -51,6 +56,9 @@ class ModelServer:
         self.notices: list[str] = []
         self.held = asyncio.Event()
         """Set once a `hold` was reached."""
+        self._given: defaultdict[Place, asyncio.Event] = defaultdict(asyncio.Event)
+        self._asked: defaultdict[Place, asyncio.Event] = defaultdict(asyncio.Event)
+        self._stirred = float("-inf")
         self._script = Script(scenario, workspace)
         self._sockets = sockets
         self._server: uvicorn.Server | None = None
@@ -178,10 +186,34 @@ class ModelServer:
         what = f"the model server failed: {type(error).__name__}: {error}"
         self.problems.append(Problem(what, "any", "report this as a bug"))
 
+    def stir(self) -> None:
+        """Note that the agent has told its client something: it is not silent."""
+        self._stirred = asyncio.get_running_loop().time()
+
+    async def turn_of(self, place: Place | None) -> None:
+        """Wait until it is an answer's turn, where a task's agent runs beside its caller.
+
+        Which of the two is quicker would else be chance: the caller waits for its agent once that
+        has asked, the agent is answered once its caller waits, and the caller is asked again when
+        all is told.
+        """
+        if place is None or not (first := self._script.staged_at(place)):
+            return
+        if place.task:
+            self._asked[first].set()
+            await self._given[replace(first, stage=STAGES - 1)].wait()
+        elif place.stage == STAGES - 1:
+            await self._asked[first].wait()
+        loop = asyncio.get_running_loop()
+        self.stir()
+        while (left := self._stirred + _SILENCE - loop.time()) > 0:  # noqa: ASYNC110 - silence is no event
+            await asyncio.sleep(left)
+
     def sent(self, place: Place | None, *, held: bool = False) -> None:
         """Note that an answer was sent to its end, its hold or its cut."""
         if place is not None:
             self._script.sent(place)
+            self._given[place].set()
         if held:
             self.held.set()
 
@@ -217,6 +249,9 @@ class _Stream(Response):
         )
         gone = asyncio.ensure_future(_gone(receive))
         try:
+            turn = asyncio.ensure_future(self._server.turn_of(self._place))
+            await asyncio.wait([gone, turn], return_when=asyncio.FIRST_COMPLETED)
+            turn.cancel()
             await self._write(send, gone)
         except Exception as error:
             self._server.failed(error)

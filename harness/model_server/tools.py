@@ -6,6 +6,7 @@ their schemas.
 """
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
@@ -36,6 +37,7 @@ _LISTS = ("update_plan", "todowrite", "todo_write", "write_todos", "update_todos
 _CREATES = ("taskcreate", "task_create")
 _UPDATES = ("taskupdate", "task_update")
 _TASKS = ("agent", "task", "invoke_agent", "spawn_agent")
+_WAITS = ("wait_agent",)
 _ASKS = ("askuserquestion", "request_user_input", "question", "ask_user", "ask_question")
 
 _COMMAND = ("cmd", "command", "script")
@@ -49,6 +51,8 @@ _ENTRIES = ("plan", "todos", "items")
 _ENTRY = ("step", "content", "description", "text", "title")
 _SUBJECT = ("subject", "title")
 _TASK = ("taskId", "task_id", "id")
+_WAITED = ("targets",)
+_AGENT = re.compile(r'"agent_id": *"([^"]+)"')
 
 _WORDS = {
     "priority": "medium",
@@ -91,8 +95,39 @@ Given: TypeAlias = tuple[Offered, dict[str, Any] | str]
 """A tool and its input."""
 
 
+def search_tool(step: Tool, tools: tuple[Offered, ...]) -> Offered | None:
+    """Return the tool by which a step's own has to be found first, or None.
+
+    Such a step is three calls, each answered before the next is made: `stage`.
+    """
+    if not isinstance(step, Task) or any(not t.found for t in _named(tools, _TASKS)):
+        return None
+    return next((tool for tool in tools if tool.form == "search"), None)
+
+
+def stage(step: Task, at: int, tools: tuple[Offered, ...], workspace: str, told: str) -> Given:
+    """Return one of a step's three calls: 0 searches, 1 starts the agent, 2 waits for its end.
+
+    `told` is what came of the call before. Raises NoToolError.
+    """
+    if at == 0 and (search := search_tool(step, tools)):
+        return search, _filled(search, {"query": "spawn agent"}, workspace)
+    if at == 1:
+        return _task(step, tools, workspace)
+    for tool in _named(tools, _WAITS):
+        if (key := _key(tool, _WAITED)) and (agent := _AGENT.search(told)):
+            return tool, _filled(tool, {key: [agent[1]]}, workspace)
+    raise NoToolError("tool that waits for a task's end", tools)
+
+
+STAGES = 3
+"""How many calls a step is whose tool has to be found first."""
+
+
 def number(step: Tool, tools: tuple[Offered, ...]) -> int:
     """Return how many calls a step is; `calls` raises where it cannot be made at all."""
+    if search_tool(step, tools):
+        return STAGES
     if isinstance(step, Todo) and next(_named(tools, _LISTS), None) is None:
         changed = zip(step.entries, step.before, strict=False)
         new = len(step.entries) - len(step.before)
@@ -239,7 +274,7 @@ def _ask(step: Ask, tools: tuple[Offered, ...], workspace: str) -> Given:
 
 def _task(step: Task, tools: tuple[Offered, ...], workspace: str) -> Given:
     for tool in _named(tools, _TASKS):
-        if key := _key(tool, ("prompt", "task")):
+        if key := _key(tool, ("prompt", "task", "message")):
             given: dict[str, Any] = {key: step.prompt}
             if tool.name == "Task" and _key(tool, ("subagent_type",)):
                 # Claude's, before it was called `Agent`: it names its agents in a text alone.

@@ -15,7 +15,8 @@ from harness.scenarios import Usage
 class Item(Struct, frozen=True):
     """One entry of the conversation so far, in order.
 
-    `text` is what was said (`user`, `assistant`); `id` is the tool call's (`call`, `result`).
+    `text` is what was said (`user`, `assistant`) or came of a call (`result`, where the API's
+    module reads it); `id` is the tool call's (`call`, `result`).
     """
 
     role: Literal["user", "assistant", "call", "result"]
@@ -27,12 +28,16 @@ class Offered(Struct, frozen=True):
     """A tool that the agent offers.
 
     `form` is how it is called: with arguments that fit `schema` (`function`), with a text of
-    its own grammar (`custom`), as the API's own `local_shell`; `other` is not for scripts.
+    its own grammar (`custom`), as the API's own `local_shell`; `search` finds other tools for the
+    next request; `other` is not for scripts.
     """
 
     name: str
-    form: Literal["function", "custom", "local_shell", "other"] = "function"
+    form: Literal["function", "custom", "local_shell", "search", "other"] = "function"
     schema: dict[str, Any] = field(default_factory=dict)
+    namespace: str = ""
+    found: bool = False
+    """Whether a search has found it: until then the agent has not offered it."""
 
 
 class Request(Struct, frozen=True):

@@ -50,6 +50,9 @@ class Model(Protocol):
     def port(self) -> int:
         """The port."""
 
+    def stir(self) -> None:
+        """Note that the agent has told its client something."""
+
     def refusals(self) -> list[str]:
         """Return what the agent asked and was not answered, a line each."""
 

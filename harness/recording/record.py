@@ -338,6 +338,7 @@ class _Job:
 
     def _recorded(self, frames: int, found: Found, server: Model) -> None:
         self.on_event(Progress("recording", frames))
+        server.stir()
         if found.played and frames > 1:
             # A played agent asks no model: it is where a model would be waited for as soon as it
             # has spoken and is silent.
@@ -422,7 +423,7 @@ class _Job:
             protocol=recorder.PROTOCOL,
             command=scrubber.value(command),
             scrub=scrubber.applied,
-            volatile=sorted(self.room.manifest.volatile_for(self.program.agent)),
+            volatile=sorted(self.room.manifest.volatile_for(self.program.agent, self.story.id)),
             capabilities=dict(tells(setup) if tells else recorder.CAPABILITIES),
             sources=sources_of(played) if played else self.real.sources if self.real else [],
         )

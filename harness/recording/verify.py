@@ -61,7 +61,8 @@ def _load(path: Path, apart: tuple[str, ...]) -> dict[str, list[str]]:
     """Return the comparable parts: `header`, `frames` and `end`, and each volatile kind apart."""
     with open_cassette(path) as cassette:
         room = surface(cassette.header.surface)
-        ways = volatile(room.manifest.volatile_for(cassette.header.agent.name))
+        of = cassette.header
+        ways = volatile(room.manifest.volatile_for(of.agent.name, of.scenario))
         kinds = room.kinds()
         header = msgspec.to_builtins(cassette.header)
         header.pop("recorded")

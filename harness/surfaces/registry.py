@@ -90,7 +90,8 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     `agents` are the agents that speak it; one more is one more entry, without code, where the
     entry has its `program`. `excluded` maps a scenario's id to the reason why the surface cannot
     express it. `volatile` maps a native kind to what of it may differ between two recordings of
-    one scenario. `tier` is base, rich or experimental for its provider, with the reason.
+    one scenario; a key `SCENARIO: KIND` says it of that scenario alone.
+    `tier` is base, rich or experimental for its provider, with the reason.
     `playback` is how its cassettes are played back; without it they cannot be.
     """
 
@@ -113,10 +114,15 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
         source = self.agent(name)
         return self.excluded | (source.excluded if source else {})
 
-    def volatile_for(self, name: str) -> dict[str, str]:
-        """Return what may differ between two recordings of this agent, by native kind."""
+    def volatile_for(self, name: str, scenario: str) -> dict[str, str]:
+        """Return what may differ between two recordings of a scenario with this agent, by kind."""
         source = self.agent(name)
-        return self.volatile | (source.volatile if source else {})
+        found = {}
+        for key, how in (self.volatile | (source.volatile if source else {})).items():
+            of, colon, kind = key.partition(": ")
+            if not colon or of == scenario:
+                found[kind if colon else key] = how
+        return found
 
 
 class KindEntry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -1,13 +1,16 @@
 """A small wire, a correct normalizer for it, and cassettes of it: what the laws are tried on.
 
 The wire: `hello`, `turn`, `say` (a delta), `said` (the whole text), `run`, `ran`, `ask`, `answer`
-(from the client), `think`, `done`, `note`, and `tick`, which is ignored.
+(from the client), `think`, `done`, `note`, and `tick`, which is ignored; besides `old` (history),
+`task` and `hook`, `used`, `input` (asked of the user), and `stop` (an interrupted turn's end).
 """
 # ruff: noqa: ARG002 - every handler takes the frame's data
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+from msgspec import UNSET
 
 from harness.canonical import EventBase, ProviderRefs
 from harness.canonical import events as ev
@@ -40,6 +43,33 @@ CHAT: list[dict[str, Any]] = [
     {"kind": "done"},
 ]
 """Two turns; the second leaves a command open."""
+
+
+MORE: list[dict[str, Any]] = [
+    {"kind": "hello", "threadId": "native-thread"},
+    {"kind": "old", "itemId": "native-o", "text": "Long ago"},
+    {"kind": "turn", "turnId": "native-turn-1"},
+    {"kind": "hook", "state": "started", "hookId": "h1"},
+    {"kind": "hook", "state": "told", "hookId": "h1"},
+    {"kind": "hook", "state": "over", "hookId": "h1", "code": 1},
+    {"kind": "task", "state": "started", "taskId": "native-task"},
+    {"kind": "task", "state": "told", "taskId": "native-task"},
+    {"kind": "task", "state": "over", "taskId": "native-task"},
+    {"kind": "run", "itemId": "native-a", "command": "rm"},
+    {"kind": "ask", "requestId": "native-r1", "itemId": "native-a"},
+    {"kind": "answer", "requestId": "native-r1", "allow": False},
+    {"kind": "ran", "itemId": "native-a", "status": "declined"},
+    {"kind": "run", "itemId": "native-b", "command": "make"},
+    {"kind": "ran", "itemId": "native-b", "status": "failed", "code": 3},
+    {"kind": "used", "tokens": {"input": 4, "output": [1, {"more": 2}]}},
+    {"kind": "done"},
+    {"kind": "turn", "turnId": "native-turn-2"},
+    {"kind": "run", "itemId": "native-c", "command": "ls"},
+    {"kind": "ask", "requestId": "native-r2", "itemId": "native-c"},
+    {"kind": "input", "requestId": "native-r2"},
+    {"kind": "stop"},
+]
+"""History, a hook, a task, a refusal, a failure, a count, an interrupt with an open question."""
 
 
 class Kinds:
@@ -128,10 +158,15 @@ class Normalizer:
         self.item(data, payload)
 
     def on_ran(self, data: dict[str, Any]) -> None:
-        payload = pl.ItemLifecyclePayload(
-            "command_execution", "completed", data={"output": data["output"]}
-        )
-        self.ledger.complete(self.items[data["itemId"]], "completed", payload)
+        told = {"output": data.get("output", "")}
+        if "code" in data:
+            told["exitCode"] = data["code"]
+        status = self.status(data)
+        payload = pl.ItemLifecyclePayload("command_execution", status, data=told)
+        self.ledger.complete(self.items[data["itemId"]], status, payload)
+
+    def status(self, data: dict[str, Any]) -> Any:
+        return data.get("status", "completed")
 
     def on_ask(self, data: dict[str, Any]) -> None:
         self.requests[data["requestId"]] = self.ledger.open_request(
@@ -145,6 +180,66 @@ class Normalizer:
     def on_answer(self, data: dict[str, Any]) -> None:
         decision = "accept" if data["allow"] else "decline"
         self.ledger.resolve(self.requests[data["requestId"]], decision)
+
+    def on_input(self, data: dict[str, Any]) -> None:
+        assert self.turn is not None
+        request = self.requests[data["requestId"]]
+        payload = pl.UserInputRequestedPayload([{"question": "which?"}])
+        self.ledger.emit(
+            ev.UserInputRequested,
+            payload,
+            thread=self.thread,
+            turn=self.turn.id,
+            request=request.id,
+        )
+
+    def on_old(self, data: dict[str, Any]) -> None:
+        payload = pl.ItemLifecyclePayload("user_message", data=self.old(data))
+        refs = ProviderRefs(providerItemId=data["itemId"])
+        item = self.ledger.start_item(None, data["itemId"], payload, refs, self.thread)
+        self.ledger.complete(item, UNSET, payload)
+
+    def old(self, data: dict[str, Any]) -> dict[str, Any]:
+        return {"text": data["text"], "replay": True}
+
+    def on_hook(self, data: dict[str, Any]) -> None:
+        id_ = data["hookId"]
+        payload: Any = {
+            "started": pl.HookStartedPayload(id_, "lint", "before"),
+            "told": pl.HookProgressPayload(id_, "working"),
+            "over": pl.HookCompletedPayload(id_, "error", exitCode=data.get("code", 0)),
+        }[data["state"]]
+        self.inside({"started": ev.HookStarted, "told": ev.HookProgress}, data, payload)
+
+    def on_task(self, data: dict[str, Any]) -> None:
+        id_ = self.task(data)
+        payload: Any = {
+            "started": pl.TaskStartedPayload(id_),
+            "told": pl.TaskProgressPayload(id_, "working", {"tokens": 3}),
+            "over": pl.TaskCompletedPayload(id_, "completed"),
+        }[data["state"]]
+        self.inside({"started": ev.TaskStarted, "told": ev.TaskProgress}, data, payload)
+
+    def task(self, data: dict[str, Any]) -> str:
+        return "tsk-1"
+
+    def inside(self, kinds: dict[str, Any], data: dict[str, Any], payload: Any) -> None:
+        over = ev.HookCompleted if data["kind"] == "hook" else ev.TaskCompleted
+        assert self.turn is not None
+        self.ledger.emit(
+            kinds.get(data["state"], over), payload, thread=self.thread, turn=self.turn.id
+        )
+
+    def on_used(self, data: dict[str, Any]) -> None:
+        payload = pl.ThreadTokenUsageUpdatedPayload(self.usage(data))
+        self.ledger.emit(ev.ThreadTokenUsageUpdated, payload, thread=self.thread)
+
+    def usage(self, data: dict[str, Any]) -> Any:
+        return {"scope": "thread", "tokens": data["tokens"]}
+
+    def on_stop(self, data: dict[str, Any]) -> None:
+        assert self.turn is not None
+        self.ledger.end_turn(self.turn, pl.TurnCompletedPayload("interrupted"))
 
     def on_note(self, data: dict[str, Any]) -> None:
         self.ledger.warn(data["text"], turn=self.turn)

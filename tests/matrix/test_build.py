@@ -267,6 +267,6 @@ def test_what_is_not_tried_is_listed_with_what_would_show_it(project: Project) -
     found = {(row, provider): why for row, provider, why in not_tried(matrix)}
     assert len(found) == sum(c.value == "not tried" for c in cells(matrix).values())
     assert "question on claude-sdk (claude-code)" in found["question", "claude"]
-    assert "behind a search for tools" in found["task", "codex"]
+    assert "subagent on codex-app-server (codex)" in found["task", "codex"]
     page = files(matrix)["README.md"].decode()
     assert f"{len(found)} cells were not tried." in page

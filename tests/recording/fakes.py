@@ -171,6 +171,9 @@ class NoModel:
     def unmet(self) -> list[str]:
         return []
 
+    def stir(self) -> None:
+        pass
+
     async def __aenter__(self) -> Self:
         return self
 

@@ -13,16 +13,17 @@ from harness.surfaces import surface
 
 SURFACES = ("codex-app-server", "codex-exec")
 CASES = [
-    (name, story)
+    pytest.param(name, agent, story, marks=[pytest.mark.slow] if agent == "codex-cli" else [])
     for name in SURFACES
+    for agent in ("codex", "codex-cli")
     for story in scenario_ids()
-    if story not in surface(name).manifest.excluded
+    if story not in surface(name).manifest.excluded_for(agent)
 ]
 
 
-def missing() -> str:
+def missing(agent: str = "codex") -> str:
     try:
-        find_agent(surface(SURFACES[0]))
+        find_agent(surface(SURFACES[0]), name=agent)
     except RecordError as error:
         return str(error)
     return ""
@@ -31,9 +32,11 @@ def missing() -> str:
 pytestmark = [pytest.mark.agents, pytest.mark.skipif(bool(missing()), reason=missing() or "-")]
 
 
-@pytest.mark.parametrize(("name", "story"), CASES)
-def test_recorded_twice_it_is_the_same(tmp_path: Path, name: str, story: str) -> None:
-    one, other = (record(name, story, tmp_path / folder) for folder in "ab")
+@pytest.mark.parametrize(("name", "agent", "story"), CASES)
+def test_recorded_twice_it_is_the_same(tmp_path: Path, name: str, agent: str, story: str) -> None:
+    if why := missing(agent):
+        pytest.skip(why)
+    one, other = (record(name, story, tmp_path / folder, agent=agent) for folder in "ab")
     assert differences(one.path, other.path) == []
     assert one.unhandled == []
     assert [n for n in one.notices if not n.startswith("not isolated")] == []

@@ -24,7 +24,7 @@ DECLARED = {
 def room(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = SimpleNamespace(of=lambda frame: frame.data["kind"])
     fake = SimpleNamespace(
-        manifest=SimpleNamespace(volatile_for=lambda _: DECLARED), kinds=lambda: kinds
+        manifest=SimpleNamespace(volatile_for=lambda *_: DECLARED), kinds=lambda: kinds
     )
     monkeypatch.setattr(verify, "surface", lambda _: fake)
 

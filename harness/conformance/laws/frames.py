@@ -64,6 +64,7 @@ class RawLaw(Law):
         f"of one of the {BACK} frames before it"
     )
     source = "EVENTS.md 1.1 and 1.6, harness/README.md 'Events and comparison'"
+    example = "raw.payload is the frame's params alone"
 
     def missing(self) -> None:
         """Report an event without `raw`."""
@@ -83,19 +84,30 @@ class RawLaw(Law):
         )
 
 
+class Monotonic(Law):
+    """What `clock` finds where the time itself is right."""
+
+    id = "monotonic"
+    statement = "createdAt never goes back"
+    source = "EVENTS.md 1.1, DECISIONS.md 8"
+    example = "an event about an earlier frame has that frame's time, after one of a later frame"
+
+
 class ClockLaw(Law):
     """`createdAt` is the frames' clock."""
 
     id = "clock"
     statement = (
         "createdAt is the header's recorded plus the `at` of the frame in raw (or of the frame "
-        "being fed, where raw points back), and never goes back"
+        "being fed, where raw points back)"
     )
     source = "DECISIONS.md 8"
+    example = "createdAt is the clock of the machine that replays"
 
     def __init__(self, place: Place, recorded: str) -> None:
         super().__init__(place)
         self.clock = Clock(recorded)
+        self.monotonic = Monotonic(place)
         self.latest = -1
         self._start = _milliseconds(recorded)
 
@@ -112,7 +124,7 @@ class ClockLaw(Law):
                 "take the frame's `at`, not the clock of whoever replays it",
             )
         elif moment < self.latest:
-            self.fail("createdAt", f"not before {self.clock.iso(self.latest)}", created)
+            self.monotonic.fail("createdAt", f"not before {self.clock.iso(self.latest)}", created)
         else:
             self.latest = moment
 
@@ -141,6 +153,7 @@ class Accounted(Law):
         "kind is ignored with a reason in the surface's vocabulary"
     )
     source = "harness/README.md 'Events and comparison', EVENTS.md 3-5"
+    example = "a notification that the normalizer does not know gives nothing at all"
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)

@@ -38,10 +38,12 @@ class Ids(Law):
         "one in providerRefs nor one in an id field of the native frame that it is first met with"
     )
     source = "EVENTS.md 1.6"
+    example = "turnId is the id that the provider gave the turn"
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
         self.frame: Any = None
+        self.payload = PayloadIds(place)
         self._native = Recent()
         self._minted = Recent()
         self._refs: Any = UNSET
@@ -49,15 +51,21 @@ class Ids(Law):
 
     def new(self, field: str, id_: str) -> None:
         """Judge a canonical id that is met for the first time, before its event's refs."""
+        if field.startswith("payload."):
+            self._judge(self.payload, field, id_)
+        else:
+            self._judge(self, field, id_)
+        self._minted.add(id_)
+
+    def _judge(self, law: Law, field: str, id_: str) -> None:
         if not id_ or id_ != id_.strip():
-            self.fail(field, "an id without white space around it", id_)
+            law.fail(field, "an id without white space around it", id_)
         if id_ in self._native:
-            self.fail(field, "a minted id", f"{show(id_)}, which is in providerRefs", _MINT)
+            law.fail(field, "a minted id", f"{show(id_)}, which is in providerRefs", _MINT)
         elif self._in_frame(id_):
-            self.fail(
+            law.fail(
                 field, "a minted id", f"{show(id_)}, which is in an id field of the frame", _MINT
             )
-        self._minted.add(id_)
 
     def _in_frame(self, id_: str) -> bool:
         """Whether an id is one of the native ids of the frame being fed."""
@@ -88,6 +96,17 @@ class Ids(Law):
                     _MINT,
                 )
             self._native.add(value)
+
+
+class PayloadIds(Law):
+    """What `ids` finds in a payload."""
+
+    id = "payload-ids"
+    statement = (
+        "a payload holds no provider's id in a canonical field: taskId is minted, as `ids` has it"
+    )
+    source = "EVENTS.md 1.5 and 1.6"
+    example = "taskId is the provider's task_id"
 
 
 class FrameIds:
@@ -125,6 +144,7 @@ class EventIds(Law):
     id = "event-ids"
     statement = "no two events of a conversation have the same eventId, and none is a provider's id"
     source = "EVENTS.md 1.1 and 1.6"
+    example = "the counter of eventIds begins anew in each turn"
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)

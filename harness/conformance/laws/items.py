@@ -20,6 +20,7 @@ class Items(Law):
         "and the thread that its start names"
     )
     source = "EVENTS.md 1.2, DECISIONS.md 3 and 4"
+    example = "a command that its turn leaves open has no item.completed"
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
@@ -117,6 +118,7 @@ class Deltas(Law):
     id = "deltas"
     statement = "a content.delta that names an item names one that is open"
     source = "EVENTS.md 1.2, DECISIONS.md 3"
+    example = "content.delta for a message after its item.completed"
 
     def __init__(self, place: Place, items: Items) -> None:
         super().__init__(place)

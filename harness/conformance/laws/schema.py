@@ -19,6 +19,7 @@ class Schema(Law):
     id = "schema"
     statement = "every event is valid after the schema: known type, fields and values, none missing"
     source = "EVENTS.md 1.1-1.5"
+    example = "itemType is `bash`"
 
     def batch(self, chunk: bytes, lines: list[Line | JunkLine], places: list[str]) -> None:
         """Judge the lines of a chunk. `places` are the native kinds that they came with."""

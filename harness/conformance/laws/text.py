@@ -32,6 +32,7 @@ class Text(Law):
         "data.output (command_output); an item without the one or the other is not judged"
     )
     source = "DECISIONS.md 11"
+    example = "one delta is told twice"
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)

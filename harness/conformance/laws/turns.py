@@ -19,6 +19,7 @@ class Turns(Law):
         "an event that names a turn comes between the two"
     )
     source = "EVENTS.md 1.2, DECISIONS.md 4 and 9"
+    example = "two turn.completed of one turn"
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
@@ -96,6 +97,7 @@ class Requests(Law):
         "its turn (without a turn: by the end of the frames)"
     )
     source = "EVENTS.md 1.2 and 3.2, DECISIONS.md 4"
+    example = "a question that nobody answers, and no request.resolved when its turn ends"
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)

@@ -193,7 +193,7 @@ class Parts:
         state = table(told.get("state"))
         title: Any = _title(told) or UNSET
         part.item.title = title
-        detail: Any = text(state.get("error")) or UNSET
+        detail: Any = text(state.get("error")) or _exit(told) or UNSET
         output = text(table(state.get("metadata")).get("output"))
         ended = status in {"completed", "failed", "declined"}
         streams = part.item.type == "command_execution"
@@ -285,8 +285,8 @@ def _content(told: Message) -> Message:
     command = given.get("command")
     if isinstance(command, str):
         data["command"] = command
-    code = more.get("exit")
-    if isinstance(code, int):
+    code = _code(told)
+    if code is not None:
         data["exitCode"] = code
     path = text(given.get("filePath"))
     if path and "exists" in more:
@@ -294,6 +294,18 @@ def _content(told: Message) -> Message:
     elif path and text(more.get("diff")):
         data["changes"] = [{"path": path, "kind": "update", "diff": more["diff"]}]
     return data
+
+
+def _code(told: Message) -> int | None:
+    """The exit code of a tool that is a command."""
+    code = table(table(told.get("state")).get("metadata")).get("exit")
+    return code if isinstance(code, int) and not isinstance(code, bool) else None
+
+
+def _exit(told: Message) -> str:
+    """How a command failed, as DECISIONS.md 11 has it."""
+    code = _code(told)
+    return f"exit code {code}" if code else ""
 
 
 def _title(told: Message) -> str:
@@ -310,4 +322,6 @@ def _status(session: Session, told: Message) -> Any:
     status = table(told.get("state")).get("status")
     if status == "error" and text(told.get("callID")) in session.declined:
         return "declined"
+    if status == "completed" and _code(told):
+        return "failed"  # the tool did its work: the command did not
     return {"completed": "completed", "error": "failed"}.get(text(status), "inProgress")

@@ -1,12 +1,14 @@
 """Normalizers with one fault each, around the correct one of `toy`.
 
+A fault that `toy.CHAT` has no occasion for names its own frames as `FRAMES`.
+
 `BROKEN` maps the law that a fault breaks to the normalizers that break it; `ALSO` names, for a
 fault that cannot break one law alone, the laws that it breaks besides.
 """
 
-from tests.conformance.broken import frames, ids, lifecycle, reruns, schema
+from tests.conformance.broken import frames, ids, lifecycle, outcomes, reruns, schema
 
-_MODULES = (schema, ids, lifecycle, frames, reruns)
+_MODULES = (schema, ids, lifecycle, outcomes, frames, reruns)
 
 BROKEN = [
     (law, name, make)
