@@ -332,6 +332,12 @@ class _Job:
             yield
             if part is not None:
                 part.replace(self.real.path)
+        except OSError as error:
+            raise RecordError(
+                4,
+                f"putting the model's cassette {self.real.path} in place: {error.strerror}; its "
+                "agent's is there, and of no use without it: record it again",
+            ) from error
         finally:
             if part is not None:
                 part.unlink(missing_ok=True)
