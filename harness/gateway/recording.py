@@ -9,6 +9,7 @@ import shutil
 import socket
 import stat
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -49,6 +50,8 @@ class RealModel:
         self.upstream: Upstream | None = None
         self.keys: list[str] = []
         self.taken: list[Secret] = []
+        self.moments: list[float] = []
+        """When the model said what it says, where that was not now: seconds since 1970."""
         self._id = id_
         if isinstance(choice, Live):
             self.upstream = Upstream(choice, os.environ)
@@ -64,6 +67,7 @@ class RealModel:
                 raise RecordError(4, _none(self.tape))
             _, self.meta = load_tape(self.tape, cassette_config((), ()))
             self.folder = Path(self.meta.folder)
+            self.moments = [_seconds(self.tape, self.meta.recorded)]
             if not _FOLDER.fullmatch(self.meta.folder):
                 raise UnusableError(self.tape, f"{self.meta.folder!r} is no folder of a recording")
 
@@ -132,6 +136,13 @@ def _folder(id_: str) -> Path:
     """Return where a recording works: named after it, since a model repeats what it is told."""
     name = f"harness-{hashlib.sha256(id_.encode()).hexdigest()[:12]}"
     return Path(os.path.realpath("/tmp"), name)  # noqa: S108 - the same on each machine: see `held_folder`
+
+
+def _seconds(path: Path, when: str) -> float:
+    try:
+        return datetime.fromisoformat(when).timestamp()
+    except ValueError as error:
+        raise UnusableError(path, f"{when!r} is no time") from error
 
 
 def _none(path: Path) -> str:

@@ -450,6 +450,8 @@ class _Job:
             port=port,
             now=time.time(),
             keep=story.read_text("utf-8") if story.is_file() else "",
+            # What a recorded model says of the time, it said then.
+            also=self.real.moments if self.real else (),
         )
 
 

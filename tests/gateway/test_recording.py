@@ -3,7 +3,10 @@
 import json
 import socket
 import sys
+import time
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,6 +29,7 @@ from tests.gateway.fakes import (
     Call,
     Provider,
     chat,
+    module,
     providing,
     run,
     saying,
@@ -249,6 +253,20 @@ def test_a_fault_of_the_gateway_is_its_own(tmp_path: Path, monkeypatch: pytest.M
     with providing(saying()) as provider:
         text = fails(tmp_path, HELLO, live(provider), 1)
     assert "the gateway failed: ZeroDivisionError: oh; report this" in text
+
+
+def test_played_a_month_later_it_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    today = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    tape = recorded(tmp_path, HELLO, saying(f"It is {today}.", created=int(time.time())))
+    assert today in tape.read_text("utf-8")
+    later = time.time() + 30 * 86400
+    clock = SimpleNamespace(time=lambda: later, monotonic=time.monotonic)
+    monkeypatch.setattr(module, "time", clock)
+    again = run(tmp_path, HELLO, Taped(tape), "again")
+    assert said(again.path) == said(tmp_path / "c" / f"{ID}.jsonl")
+    assert "2026-01-01T00:00:00Z" in said(again.path)[0][1]
 
 
 def test_no_such_file(tmp_path: Path) -> None:
