@@ -54,14 +54,19 @@ class Reruns:
         fed = len(self._judge.record.counts)
         again, half = Deterministic(Place(self._name)), Prefix(Place(self._name))
         self._in_turns(path, frames, again, half, fed)
+        apart = []
         for trial, law, upto in (
             (again, self._deterministic, fed),
             (half, self._judge.prefix, fed // 2),
         ):
-            if trial.result.status == "fail":
-                self._alone(path, frames, trial, law, upto)
+            if trial.result.status == "fail" and self._passes_alone(path, frames, law, upto):
+                apart.append(trial)
             if self._judge.frames > RERUN:
                 law.result.note = f"on the first {upto:,} of {self._judge.frames:,} frames"
+        # A process that ends in one run ends the other with it: that is no leak.
+        if self._apart.result.status == "pass":
+            for trial in apart:
+                found(self._apart, trial)
 
     def _in_turns(
         self,
@@ -107,31 +112,31 @@ class Reruns:
             law.fail("", "one more session", said(error))
             return None
 
-    def _alone(
+    def _passes_alone(
         self,
         path: Path,
         frames: Sequence[Frame] | None,
-        trial: Deterministic | Prefix,
         law: Deterministic | Prefix,
         upto: int,
-    ) -> None:
-        """Run alone what differed in turns, and say so under the law that it breaks."""
+    ) -> bool:
+        """Run alone what differed in turns, whole and cut; each says what it finds."""
         before = law.place.failures
         self._once(path, frames, law, self._subject.open, upto)
         if law.place.failures > before:
             for other in (self._apart, self._split):
                 if other.result.status == "pass":
                     other.not_judged(ALONE)
-            return
-        if self._cut is not None:
-            cut = type(law)(Place(self._name))
-            self._once(path, frames, cut, self._cut, upto)
-            if cut.result.status == "fail":
-                found(self._split, cut)
-                if self._apart.result.status == "pass":
-                    self._apart.not_judged(f"the law `{Split.id}` is broken")
-                return
-        found(self._apart, trial)
+            return False
+        if self._cut is None:
+            return True
+        cut = type(law)(Place(self._name))
+        self._once(path, frames, cut, self._cut, upto)
+        if cut.result.status != "fail":
+            return True
+        found(self._split, cut)
+        if self._apart.result.status == "pass":
+            self._apart.not_judged(f"the law `{Split.id}` is broken")
+        return False
 
     def _once(
         self,

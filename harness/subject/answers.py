@@ -118,7 +118,7 @@ class Reader:
             try:
                 unread = _EVENT.decode(unread)
             except BROKEN:
-                return bytes(unread)
+                return _text(bytes(unread))
         raw = unread.raw
         if raw is not UNSET:
             key = bytes(raw.payload)
@@ -127,7 +127,7 @@ class Reader:
                 try:
                     content = _any(key)
                 except BROKEN:
-                    return msgspec.json.encode(unread)
+                    return _text(msgspec.json.encode(unread))
             raw = Raw(raw.source, content, raw.method, raw.messageType)
         return _CLASSES[type(unread)](
             unread.eventId,
@@ -142,6 +142,14 @@ class Reader:
             unread.requestId,
             unread.providerRefs,
         )
+
+
+def _text(event: bytes) -> str | bytes:
+    """Return JSON as text, which is easier to read where it is shown, if it is text."""
+    try:
+        return event.decode()
+    except UnicodeDecodeError:
+        return event
 
 
 def _read(decoder: Any, loose: Any, events: Any, of: str) -> Any:

@@ -13,6 +13,7 @@ from itertools import chain, cycle, repeat
 from typing import Any, Final
 
 from harness.cassette import Frame, Header
+from harness.cassette.show import printable
 from harness.subject.base import Claims, SubjectError
 from harness.subject.connection import Connection
 from harness.subject.conversation import BATCH_FRAMES, Conversation, batches, code
@@ -42,9 +43,9 @@ class Stdio:
         try:
             self._connected()
         except FaultError as fault:
-            said = self._stderr().strip()
+            said = "\n".join(map(printable, self._stderr().strip().splitlines()))
             raise SubjectError(
-                f"could not start the normalizer {self.name!r}: {fault}"
+                f"could not start the normalizer {self.name!r}: {printable(str(fault))}"
                 + (f"\nits stderr ends with:\n{said}" if said else "")
             ) from fault
 

@@ -63,6 +63,8 @@ class Process:
                 fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE)
         for descriptor in (self._stdout, self._stderr):
             self._poll.register(descriptor, select.POLLIN)
+        # Whether it is still read is told without being asked.
+        self._poll.register(self._stdin, 0)
         self._statm = -1
         with suppress(OSError):
             self._statm = os.open(f"/proc/{process.pid}/statm", os.O_RDONLY | os.O_CLOEXEC)
@@ -155,8 +157,10 @@ class Process:
     def _turn(self, seconds: float) -> None:
         """Write and read what is possible; wait for something to be at most so long."""
         self._write()
-        for descriptor, _ in self._poll.poll(max(0, int(seconds * 1000))):
-            if descriptor == self._stdout:
+        for descriptor, came in self._poll.poll(max(0, int(seconds * 1000))):
+            if descriptor == self._stdin and came & (select.POLLERR | select.POLLHUP):
+                self._shut()
+            elif descriptor == self._stdout:
                 self._read()
             elif descriptor == self._stderr:
                 self._hear()
@@ -178,18 +182,20 @@ class Process:
             except BlockingIOError:
                 break
             except OSError:
-                # What it has read it may still answer.
-                out.clear()
-                self._part = _NOTHING
-                self._unread = True
-                break
+                self._shut()
+                return
         due = bool(self._part)
-        if due != self._writing:
+        if due != self._writing and not self._unread:
             self._writing = due
-            if due:
-                self._poll.register(self._stdin, select.POLLOUT)
-            else:
-                self._poll.unregister(self._stdin)
+            self._poll.register(self._stdin, select.POLLOUT if due else 0)
+
+    def _shut(self) -> None:
+        """It reads no more. What it has read it may still answer."""
+        self._out.clear()
+        self._part = _NOTHING
+        if not self._unread:
+            self._unread = True
+            self._poll.unregister(self._stdin)
 
     def _read(self) -> None:
         try:
@@ -268,6 +274,7 @@ class Process:
         assert self._process.stdin is not None  # noqa: S101 - PIPE
         self._out.clear()
         self._part = _NOTHING
+        self._shut()
         self._process.stdin.close()
         while (how := self._exit()) is None:
             if time.monotonic() > deadline:

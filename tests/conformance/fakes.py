@@ -214,6 +214,10 @@ START: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: say(b'{"id":2,"protocol":1,"name":"n","version":"v","language":"l"}\n'),
         "wrong-id: an answer with id 2, and 1 (start) was due",
     ),
+    "start-in-colour": (
+        lambda: say(b'{"id":1,"error":{"message":"\\u001b[31mred"}}\n'),
+        "not-started: \\x1b[31mred",
+    ),
     "start-nameless": (lambda: say(b'{"id":1,"protocol":1}\n'), "missing required field `name`"),
     "start-levels": (
         lambda: say(

@@ -123,6 +123,37 @@ def test_a_long_cassette_is_sent_as_it_is_read(
     assert result.frames == 703
 
 
+class DiesInATurn(toy.Normalizer):
+    def close(self) -> Iterable[Any]:
+        if self.turn is not None and self.turn.open:
+            os._exit(9)
+        return super().close()
+
+
+def test_a_run_that_ends_the_process_is_no_leak_into_the_other(tmp_path: Path) -> None:
+    result = judge(tmp_path, f"{SERVE} {__name__}:DiesInATurn")
+    assert result.failed() == ["prefix"]
+    assert "crashed: it ended with exit code 9" in result.check("prefix").violations[0].got
+    assert result.check("apart").note == "a run alone differs too"
+
+
+class GivesJunk(toy.Normalizer):
+    """Gives, beside events, what is none."""
+
+    def feed(self, frame: Frame) -> Iterable[Any]:
+        events = list(super().feed(frame))
+        return [*events, {"type": "turn.done"}] if frame.data["kind"] == "note" else events
+
+
+def test_what_is_no_event_is_one_finding_and_the_others_are_judged(tmp_path: Path) -> None:
+    result = judge(tmp_path, f"{SERVE} {__name__}:GivesJunk")
+    assert result.failed() == ["schema"]
+    (violation,) = result.check("schema").violations
+    assert (violation.frame, violation.got) == (11, """'{"type":"turn.done"}'""")
+    assert violation.expected == "Invalid value 'turn.done'"
+    assert result.events == 20
+
+
 class Claims(toy.Normalizer):
     surfaces: ClassVar[list[str]] = ["codex-exec"]
     levels: ClassVar[list[str]] = ["schema"]

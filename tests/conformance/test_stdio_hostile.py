@@ -1,6 +1,7 @@
 """A normalizer behind a command that goes wrong: its own cases fail, and never the run."""
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,16 @@ def run(tmp_path: Path, way: str) -> tuple[Report, list[int]]:
 
 
 def gone(session: int) -> bool:
-    """Whether no process of a session runs any more."""
+    """Whether no process of a session runs any more; one that is killed may take a moment."""
+    until = time.monotonic() + 10
+    while running(session):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def running(session: int) -> bool:
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, _, _, of, *_ = stat.read_bytes().rpartition(b")")[2].split()
@@ -47,8 +57,8 @@ def gone(session: int) -> bool:
             continue
         # One that is dead may still wait for whoever inherited it.
         if int(of) == session and state != b"Z":
-            return False
-    return True
+            return True
+    return False
 
 
 def verdicts(report: Report) -> list[str]:
