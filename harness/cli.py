@@ -12,6 +12,7 @@ from harness import output as out
 
 if TYPE_CHECKING:
     from harness.project import Project
+    from harness.recording.models import Choice
 
 Handler = Callable[[argparse.Namespace], int]
 
@@ -127,6 +128,7 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
         help="of the model server (default: a free one; with isolation, in the namespace)",
     )
     _isolation(record)
+    _real_model(record)
 
     check = command("check", _check, "judge a normalizer on cassettes by the laws and expected/")
     _selection(check)
@@ -273,6 +275,40 @@ def _isolation(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _real_model(record: argparse.ArgumentParser) -> None:
+    real = record.add_argument_group(
+        "a real model",
+        "by default the model is the scenario's script; see docs/LIVE.md",
+    )
+    which = real.add_mutually_exclusive_group()
+    which.add_argument(
+        "--live",
+        action="store_true",
+        help="ask the provider of the agent's model, and keep its answers beside the cassette, as "
+        "SCENARIO.model.yaml; the key is taken from OPENAI_API_KEY, ANTHROPIC_API_KEY or "
+        "GEMINI_API_KEY and is in no file",
+    )
+    which.add_argument(
+        "--model-cassette",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="play such answers: no key, no network (default FILE: the one in cassettes/)",
+    )
+    real.add_argument(
+        "--upstream",
+        metavar="URL",
+        help="with --live: the provider's base address (default: $HARNESS_UPSTREAM, else the "
+        "API's own provider)",
+    )
+    real.add_argument(
+        "--key-env", metavar="NAME", help="with --live: the variable that holds the key"
+    )
+    real.add_argument(
+        "--model", metavar="NAME", help="with --live: instead of the model that the agent names"
+    )
+
+
 def _stage(parser: argparse.ArgumentParser, *stages: str) -> None:
     # As in harness/projection/stages.py, which a test holds against these.
     parser.add_argument(
@@ -361,6 +397,21 @@ def _demo(arguments: argparse.Namespace) -> int:
     return demo(_project(arguments), isolate=arguments.isolate, json=arguments.json)
 
 
+def _model(arguments: argparse.Namespace) -> "Choice":
+    from harness.recording.models import Live, Taped
+
+    if arguments.live:
+        return Live(arguments.upstream or "", arguments.key_env or "", arguments.model or "")
+    for name in ("upstream", "key_env", "model"):
+        if getattr(arguments, name) is not None:
+            raise out.UsageError(f"--{name.replace('_', '-')} is a choice of --live")
+    if arguments.model_cassette is None:
+        return None
+    if arguments.model_cassette:
+        return Taped(Path(arguments.model_cassette))
+    return Taped(corpus=_project(arguments).cassettes)
+
+
 def _record(arguments: argparse.Namespace) -> int:
     from harness.recording.batch import Batch, record_all
 
@@ -378,6 +429,7 @@ def _record(arguments: argparse.Namespace) -> int:
             verify=arguments.verify,
             agents=arguments.agent,
             corpus=arguments.into is None,
+            model=_model(arguments),
         )
     )
 
