@@ -24,6 +24,7 @@ def exit_code(error: Exception) -> int | None:
         "ProjectError": NOTHING_RUN,
         "CassetteError": UNUSABLE,
         "ExpectedError": UNUSABLE,
+        "EquivalentsError": UNUSABLE,
         "MatrixError": UNUSABLE,
         "SeedError": UNUSABLE,
         "SubjectError": NOT_STARTED,
