@@ -162,6 +162,12 @@ def _parser() -> argparse.ArgumentParser:
         "--schema", action="store_true", help="print the JSON Schema of matrix/matrix.json alone"
     )
 
+    construct = command(
+        "construct", _construct, "write the cassettes that documents and reports tell of"
+    )
+    construct.add_argument("--surface", metavar="S")
+    construct.add_argument("--into", type=_folder, metavar="DIR", help="instead of cassettes/")
+
     _mutating(
         command(
             "mutate", _mutate, "put faults into the reference normalizers, and see which are caught"
@@ -306,6 +312,12 @@ def _count(text: str) -> int:
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r}: a number from 1 is needed")
     return int(text)
+
+
+def _construct(arguments: argparse.Namespace) -> int:
+    from harness.constructed.write import construct_command
+
+    return construct_command(_project(arguments), arguments)
 
 
 def _mutate(arguments: argparse.Namespace) -> int:

@@ -27,6 +27,7 @@ def exit_code(error: Exception) -> int | None:
         "EquivalentsError": UNUSABLE,
         "MatrixError": UNUSABLE,
         "SeedError": UNUSABLE,
+        "StoryError": UNUSABLE,
         "SubjectError": NOT_STARTED,
         "AgentError": NOT_STARTED,
     }
