@@ -64,7 +64,7 @@ def entry() -> NoReturn:
     sys.exit(main())
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - the commands, one after another
     parser = argparse.ArgumentParser(
         prog="harness",
         description="Records what coding agents really send, and judges the normalizers "
@@ -162,12 +162,9 @@ def _parser() -> argparse.ArgumentParser:
         "--schema", action="store_true", help="print the JSON Schema of matrix/matrix.json alone"
     )
 
-    construct = command(
-        "construct", _construct, "write the cassettes that documents and reports tell of"
+    _constructing(
+        command("construct", _construct, "write the cassettes that documents and reports tell of")
     )
-    construct.add_argument("--surface", metavar="S")
-    construct.add_argument("--into", type=_folder, metavar="DIR", help="instead of cassettes/")
-
     _mutating(
         command(
             "mutate", _mutate, "put faults into the reference normalizers, and see which are caught"
@@ -283,6 +280,11 @@ def _normalizer(parser: argparse.ArgumentParser) -> None:
         help="the normalizer under test, run in this process, which it can end as well: a pass is "
         "0 and a whole report (default: the reference normalizer of each surface)",
     )
+
+
+def _constructing(construct: argparse.ArgumentParser) -> None:
+    construct.add_argument("--surface", metavar="S")
+    construct.add_argument("--into", type=_folder, metavar="DIR", help="instead of cassettes/")
 
 
 def _mutating(mutate: argparse.ArgumentParser) -> None:

@@ -36,9 +36,7 @@ class _Child(Struct):
     got: bytearray
 
 
-def each(
-    jobs: Iterable[tuple[Any, Job]], workers: int, wall: float
-) -> Iterator[tuple[Any, Ended]]:
+def each(jobs: Iterable[tuple[Any, Job]], workers: int, wall: float) -> Iterator[tuple[Any, Ended]]:
     """Run jobs in children, `workers` at a time; yield each key with how its child ended.
 
     A child that has not ended after `wall` seconds is killed. None is left when this one stops.

@@ -82,9 +82,7 @@ def mutate_command(project: Project, arguments: argparse.Namespace) -> int:
         out.say_json(as_json(found))
     else:
         out.say(render(found, shown=True))
-    return (
-        out.NOT_CONFORMING if found.stale or found.total.score < arguments.least else out.OK
-    )
+    return out.NOT_CONFORMING if found.stale or found.total.score < arguments.least else out.OK
 
 
 def _wanted(mutants: list[Mutant], arguments: argparse.Namespace) -> list[Mutant]:

@@ -18,7 +18,6 @@ class EquivalentsError(Exception):
     """The file cannot be used. Exit code 4."""
 
 
-
 class Group(Struct, forbid_unknown_fields=True):
     """Mutants that are equivalent for one reason."""
 
@@ -52,9 +51,7 @@ def load(path: Path) -> dict[str, str]:
     return found
 
 
-def stale(
-    listed: Mapping[str, str], known: Iterable[str], caught: Mapping[str, str]
-) -> list[str]:
+def stale(listed: Mapping[str, str], known: Iterable[str], caught: Mapping[str, str]) -> list[str]:
     """Say what is wrong with each entry: `known` are all mutants, `caught` id to what caught it."""
     every = set(known)
     wrong = [f"{id_} is no mutant any more: remove it" for id_ in listed if id_ not in every]

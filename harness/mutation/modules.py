@@ -84,7 +84,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         del path, target
         if fullname != self._module:
             return None
-        return importlib.util.spec_from_file_location(fullname, self._path, loader=_Code(self._code))
+        return importlib.util.spec_from_file_location(
+            fullname, self._path, loader=_Code(self._code)
+        )
 
 
 class _Code(importlib.abc.Loader):

@@ -89,7 +89,7 @@ def _call(node: ast.Call) -> Iterator[Change]:
             yield "arguments swapped", ast.Call(node.func, args, node.keywords)
 
 
-def _statement(node: ast.stmt) -> Iterator[Change]:
+def _statement(node: ast.stmt) -> Iterator[Change]:  # noqa: C901 - one case for each kind
     match node:
         case ast.If(test, body, orelse):
             yield from _condition(ast.If(_negated(test), body, orelse), test)

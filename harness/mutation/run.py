@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Final, Literal
@@ -62,7 +63,7 @@ class Bench:
     show in any of their cassettes.
     """
 
-    def __init__(  # noqa: PLR0913 - what a run is made of
+    def __init__(  # noqa: PLR0913, PLR0917 - what a run is made of
         self,
         modules: Sequence[Module],
         scopes: Mapping[str, frozenset[str]],
@@ -98,7 +99,7 @@ class Bench:
         ids = list(self.targets)
         shares = [ids[n :: self.workers] for n in range(self.workers)]
         jobs: list[tuple[int, Job]] = [
-            (n, lambda share=share: self._trace(share)) for n, share in enumerate(shares) if share
+            (n, partial(self._trace, share)) for n, share in enumerate(shares) if share
         ]
         for _, ended in each(jobs, self.workers, WALL * 4):
             if ended.value is None:
@@ -133,14 +134,15 @@ class Bench:
                 ran[mutant.id] = len(ids)
                 tried = [(first or {}).get(mutant.id, ""), *recent.get(mutant.function, [])]
                 ids = [*(i for i in tried if i in ids), *(i for i in ids if i not in tried)]
-                yield mutant, lambda m=module, i=mutant.id, c=ids: self._judge(m, i, c)
+                yield mutant, partial(self._judge, module, mutant.id, ids)
 
         gc.collect()
         gc.freeze()
         try:
             for mutant, ended in each(jobs(), self.workers, WALL):
                 status: Status = "survived"
-                cassette, checks = "", ()
+                cassette = ""
+                checks: tuple[str, ...] = ()
                 if ended.signal in {signal.SIGPROF, signal.SIGKILL}:
                     status = "timeout"
                 elif ended.value is None:

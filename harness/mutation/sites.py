@@ -87,9 +87,7 @@ class Module:
             for operator, new in changes(node):
                 _located(new, node)
                 before, after = _text(node), _text(new)
-                key = "\0".join(
-                    (place.function, operator, _header(place.statement), before, after)
-                )
+                key = "\0".join((place.function, operator, _header(place.statement), before, after))
                 seen[key] += 1
                 digest = hashlib.sha256(f"{key}\0{seen[key]}".encode()).hexdigest()[:10]
                 id_ = f"{self.file}::{place.function or '<module>'}#{digest}"
@@ -113,7 +111,7 @@ def _walk(tree: ast.Module) -> Iterator[tuple[_Place, ast.AST]]:
         yield from _visit(statement, tree, "body", number, top)
 
 
-def _visit(
+def _visit(  # noqa: C901, PLR0912 - a walk, with what is left out of it
     node: ast.AST, parent: ast.AST, field: str, index: int | None, of: _Place
 ) -> Iterator[tuple[_Place, ast.AST]]:
     statement = node if isinstance(node, ast.stmt) else of.statement
@@ -154,7 +152,7 @@ def _default(
                 yield from _visit(default, args, field, number, of)
 
 
-def _left_out(node: ast.AST, of: _Place) -> bool:
+def _left_out(node: ast.AST, of: _Place) -> bool:  # noqa: PLR0911 - one case for each kind
     """Say whether no run could show it: types, docstrings, slots, imports."""
     match node:
         case ast.Import() | ast.ImportFrom() | ast.Global() | ast.Nonlocal():
