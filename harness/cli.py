@@ -190,6 +190,15 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
         "--schema", action="store_true", help="print the JSON Schema of matrix/matrix.json alone"
     )
 
+    _constructing(
+        command("construct", _construct, "write the cassettes that documents and reports tell of")
+    )
+    _mutating(
+        command(
+            "mutate", _mutate, "put faults into the reference normalizers, and see which are caught"
+        )
+    )
+
     vocabulary = command(
         "vocabulary", _vocabulary, "compare the pinned native kinds with the installed agents'"
     )
@@ -389,6 +398,52 @@ def _megabytes(text: str) -> int:
     from harness.subject.choice import megabytes
 
     return megabytes(text)
+
+
+def _constructing(construct: argparse.ArgumentParser) -> None:
+    construct.add_argument("--surface", metavar="S")
+    construct.add_argument("--into", type=_folder, metavar="DIR", help="instead of cassettes/")
+
+
+def _mutating(mutate: argparse.ArgumentParser) -> None:
+    mutate.add_argument("--surface", metavar="S", help="its normalizer's modules, on its cassettes")
+    mutate.add_argument(
+        "--file", action="append", metavar="FILE", help="a module, such as ledger.py; may be again"
+    )
+    mutate.add_argument("--sample", type=_count, metavar="N", help="so many, chosen by --seed")
+    mutate.add_argument("--seed", type=int, default=1)
+    mutate.add_argument("--workers", type=_count, default=2, metavar="N")
+    mutate.add_argument(
+        "--again", action="store_true", help="also those that were caught by what has not changed"
+    )
+    mutate.add_argument(
+        "--least", type=float, default=95.0, metavar="PERCENT", help="the score that holds"
+    )
+    mutate.add_argument(
+        "--equivalents",
+        type=Path,
+        metavar="FILE",
+        default=Path(__file__).parent / "mutation" / "equivalents.toml",
+        help="mutants that no run can tell from the original, with their reasons",
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r}: a number from 1 is needed")
+    return int(text)
+
+
+def _construct(arguments: argparse.Namespace) -> int:
+    from harness.constructed.write import construct_command
+
+    return construct_command(_project(arguments), arguments)
+
+
+def _mutate(arguments: argparse.Namespace) -> int:
+    from harness.mutation.command import mutate_command
+
+    return mutate_command(_project(arguments), arguments)
 
 
 def _demo(arguments: argparse.Namespace) -> int:

@@ -25,8 +25,10 @@ def exit_code(error: Exception) -> int | None:
         "CassetteError": UNUSABLE,
         "ExpectedError": UNUSABLE,
         "ReportError": UNUSABLE,
+        "EquivalentsError": UNUSABLE,
         "MatrixError": UNUSABLE,
         "SeedError": UNUSABLE,
+        "StoryError": UNUSABLE,
         "SubjectError": NOT_STARTED,
         "AgentError": NOT_STARTED,
     }

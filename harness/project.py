@@ -5,6 +5,9 @@ from pathlib import Path
 
 CASSETTES = "cassettes"
 
+DOCUMENTS = "documents-"
+"""How the folder of an agent begins that is none: its cassettes are `harness construct`'s."""
+
 
 class ProjectError(Exception):
     """There is no corpus to work on, or no such cassette in it. Exit code 3."""
@@ -34,6 +37,10 @@ class Project:
     def cassette_paths(self) -> list[Path]:
         """Return every cassette file, sorted by id."""
         return sorted(self.cassettes.glob("*/*/*.jsonl"))
+
+    def recorded_paths(self) -> list[Path]:
+        """Return the cassettes of agents: without those that `harness construct` writes."""
+        return [p for p in self.cassette_paths() if not p.parent.name.startswith(DOCUMENTS)]
 
     def cassette_id(self, path: Path) -> str:
         """Return `<surface>/<agent>/<scenario>` for a path under `cassettes/`, else the path."""
