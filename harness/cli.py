@@ -137,6 +137,12 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
         choices=["schema", "laws", "expected", "coverage"],
         help="hold it to this level alone; may be given again (default: what it claims, or all)",
     )
+    check.add_argument(
+        "--known-failures",
+        type=Path,
+        metavar="FILE",
+        help="failures that are excused (default: known-failures.toml here or in the root, if any)",
+    )
 
     accept = command(
         "accept", _accept, "write expected/ from what the reference normalizers give now"

@@ -10,7 +10,8 @@ from harness.subject.protocol import LEVELS, Level
 PER_LAW: Final = 5
 """How many violations of one law in one cassette are shown; the rest is counted."""
 
-Status = Literal["pass", "fail", "not-judged"]
+Status = Literal["pass", "fail", "not-judged", "known"]
+"""`known` is a failure that known-failures.toml excuses."""
 Verdict = Literal["pass", "fail", "unusable", "not-claimed"]
 """`not-claimed` is a surface that the subject does not claim: it was not run, and is no pass."""
 
@@ -94,7 +95,8 @@ class Report(Struct):
     """What `check` found. `seconds` is wall time, start-up apart.
 
     `claims` is what the subject says of itself, `held` the levels that it was held to, and
-    `held_by` what says so. `problem` is what was wrong with how its process ended.
+    `held_by` what says so. `problem` is what was wrong with how its process ended, `known_by`
+    the file whose known failures are excused.
     """
 
     subject: str
@@ -104,6 +106,7 @@ class Report(Struct):
     held: tuple[Level, ...] = LEVELS
     held_by: str = ""
     problem: str = ""
+    known_by: str = ""
 
     @property
     def exit_code(self) -> int:
