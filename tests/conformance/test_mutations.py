@@ -1,13 +1,15 @@
 """Every law holds on what becomes of a cassette by a mutation."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from msgspec.structs import replace
+from msgspec import UNSET
 
-from harness.cassette import CassetteWriter, Frame, open_cassette
+from harness.cassette import CassetteWriter, Frame, Header, open_cassette
 from harness.conformance import check, render_terminal
 from harness.conformance.mutations import MUTATIONS, STORM
+from harness.subject import InProcess, Reference
 from tests.expected_file import ExpectedFile
 
 PATHS = ExpectedFile.project.cassette_paths()
@@ -24,7 +26,7 @@ def write(root: Path, source: Path, name: str) -> Path | None:
     writer = CassetteWriter(root / "mutated.jsonl", header)
     for frame in mutated:
         field = next(f for f in ("data", "text", "b64") if getattr(frame, f) is frame.content)
-        writer.frame(frame.at, frame.dir, frame.channel, field, frame.content)  # type: ignore[arg-type]
+        writer.frame(frame.at, frame.dir, frame.channel, field, frame.content)
     writer.finish(complete=True, exit_code=0)
     return root / "mutated.jsonl"
 
@@ -84,7 +86,36 @@ def test_what_a_mutation_makes(name: str, given: list[object], due: list[object]
 def test_a_fragmented_line_is_the_same_text() -> None:
     made = MUTATIONS["fragmented"](frames(A))
     assert made is not None
-    assert [f.text for f in made] == ['{"type":"item.', 'started","id":"a"}'] or "".join(
-        str(f.text) for f in made
-    ) == '{"type":"item.started","id":"a"}'
-    assert all(f.data is replace(f).data for f in made)
+    assert [f.text for f in made] == ['{"type":"item.st', 'arted","id":"a"}']
+    assert all(f.data is UNSET for f in made)
+
+
+class Forgetful:
+    """The reference, but what a frame says twice starts twice."""
+
+    def __init__(self, header: Header) -> None:
+        self.inner: Any = Reference().open(header)
+        self.seen: Any = None
+        self.started: list[Any] = []
+
+    def feed(self, frame: Frame) -> list[Any]:
+        again = list(self.started) if frame.content == self.seen else []
+        events: list[Any] = list(self.inner.feed(frame))
+        self.seen = frame.content
+        self.started = [e for e in events if e.type == "item.started"]
+        return [*again, *events]
+
+    def close(self) -> list[Any]:
+        return list(self.inner.close())
+
+
+def test_a_mutation_shows_what_the_cassette_does_not(tmp_path: Path) -> None:
+    source = ExpectedFile.project.find("codex-exec/codex-0.163.0/command")
+    subject = InProcess(Forgetful, "forgetful")
+    cassettes = ExpectedFile.project.cassettes
+    assert check([source], cassettes=cassettes, expected=None, subject=subject).exit_code == 0
+    mutated = write(tmp_path, source, "start-doubled")
+    assert mutated is not None
+    report = check([mutated], cassettes=cassettes, expected=None, subject=subject)
+    assert report.exit_code == 1
+    assert "items" in report.cassettes[0].failed()
