@@ -148,6 +148,12 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
         "default -), summary (markdown; default $GITHUB_STEP_SUMMARY), badge (JSON, or SVG where "
         "PATH ends so); may be given again",
     )
+    check.add_argument(
+        "--known-failures",
+        type=Path,
+        metavar="FILE",
+        help="failures that are excused (default: known-failures.toml here or in the root, if any)",
+    )
 
     report = command(
         "report", _report, "print a report that `check --report jsonl=FILE` kept", json=False
