@@ -216,6 +216,9 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
     listing = command("list", _list, "list surfaces, scenarios, cassettes, agents or laws")
     listing.add_argument("what", choices=["surfaces", "scenarios", "cassettes", "agents", "laws"])
 
+    copy = command("copy", _copy, "write the corpus that came with the package into a folder")
+    copy.add_argument("folder", type=_folder, metavar="DIR", help="a new or an empty folder")
+
     _agents(commands)
     _new(commands)
     command("doctor", _doctor, "say which agents are found, and how to get the others")
@@ -455,7 +458,7 @@ def _mutate(arguments: argparse.Namespace) -> int:
 def _demo(arguments: argparse.Namespace) -> int:
     from harness.demo import demo
 
-    return demo(_project(arguments), isolate=arguments.isolate, json=arguments.json)
+    return demo(_project(arguments, told=True), isolate=arguments.isolate, json=arguments.json)
 
 
 def _model(arguments: argparse.Namespace) -> "Choice":
@@ -481,7 +484,7 @@ def _record(arguments: argparse.Namespace) -> int:
             surfaces=arguments.surface,
             scenarios=arguments.scenario,
             all=arguments.all,
-            into=arguments.into or _project(arguments).cassettes,
+            into=arguments.into or _writable(arguments).cassettes,
             agent_path=arguments.agent_path,
             timeout=arguments.timeout,
             port=arguments.port,
@@ -500,7 +503,8 @@ def _check(arguments: argparse.Namespace) -> int:
     from harness.conformance.reports.live import reporting
 
     with reporting(arguments) as live:
-        return check_command(_project(arguments), _selected(arguments), arguments, live)
+        project = _project(arguments, told=True)
+        return check_command(project, _selected(arguments), arguments, live)
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -512,7 +516,7 @@ def _report(arguments: argparse.Namespace) -> int:
 def _accept(arguments: argparse.Namespace) -> int:
     from harness.conformance.command import accept_command
 
-    return accept_command(_project(arguments), _selected(arguments), arguments)
+    return accept_command(_writable(arguments), _selected(arguments), arguments)
 
 
 def _replay(arguments: argparse.Namespace) -> int:
@@ -561,7 +565,7 @@ def _matrix(arguments: argparse.Namespace) -> int:
         return out.OK
     from harness.matrix.command import matrix_command
 
-    return matrix_command(_project(arguments), check=arguments.check, json=arguments.json)
+    return matrix_command(_writable(arguments), check=arguments.check, json=arguments.json)
 
 
 def _vocabulary(arguments: argparse.Namespace) -> int:
@@ -587,6 +591,14 @@ def _doctor(arguments: argparse.Namespace) -> int:
     from harness.listing import doctor_command
 
     return doctor_command(json=arguments.json)
+
+
+def _copy(arguments: argparse.Namespace) -> int:
+    from harness.copying import copy_command
+    from harness.project import project_at, shipped
+
+    project = shipped() if arguments.root is None else project_at(arguments.root)
+    return copy_command(project, arguments.folder, json=arguments.json)
 
 
 def _new_normalizer(arguments: argparse.Namespace) -> int:
@@ -619,10 +631,21 @@ def _schema(arguments: argparse.Namespace) -> int:
     return out.OK
 
 
-def _project(arguments: argparse.Namespace) -> "Project":
+def _project(arguments: argparse.Namespace, *, told: bool = False) -> "Project":
     from harness.project import find_project, project_at
 
-    return find_project() if arguments.root is None else project_at(arguments.root)
+    project = find_project() if arguments.root is None else project_at(arguments.root)
+    if told and project.packaged:
+        out.note(
+            f"harness {arguments.command}: on the corpus that came with the package, "
+            f"{project.root}; `harness copy DIR` writes it out"
+        )
+    return project
+
+
+def _writable(arguments: argparse.Namespace) -> "Project":
+    doing = f"writing what `harness {arguments.command}` gives"
+    return _project(arguments).writable(doing)
 
 
 def _selected(arguments: argparse.Namespace) -> list[Path]:
