@@ -12,6 +12,7 @@ from harness import output as out
 
 if TYPE_CHECKING:
     from harness.project import Project
+    from harness.recording.models import Choice
 
 Handler = Callable[[argparse.Namespace], int]
 
@@ -127,6 +128,7 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
         help="of the model server (default: a free one; with isolation, in the namespace)",
     )
     _isolation(record)
+    _real_model(record)
 
     check = command("check", _check, "judge a normalizer on cassettes by the laws and expected/")
     _selection(check)
@@ -145,6 +147,12 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
         help="write a report too, `-` is standard output: jsonl, junit, github (annotations; "
         "default -), summary (markdown; default $GITHUB_STEP_SUMMARY), badge (JSON, or SVG where "
         "PATH ends so); may be given again",
+    )
+    check.add_argument(
+        "--known-failures",
+        type=Path,
+        metavar="FILE",
+        help="failures that are excused (default: known-failures.toml here or in the root, if any)",
     )
 
     report = command(
@@ -188,6 +196,15 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
         "--schema", action="store_true", help="print the JSON Schema of matrix/matrix.json alone"
     )
 
+    _constructing(
+        command("construct", _construct, "write the cassettes that documents and reports tell of")
+    )
+    _mutating(
+        command(
+            "mutate", _mutate, "put faults into the reference normalizers, and see which are caught"
+        )
+    )
+
     vocabulary = command(
         "vocabulary", _vocabulary, "compare the pinned native kinds with the installed agents'"
     )
@@ -198,6 +215,9 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
 
     listing = command("list", _list, "list surfaces, scenarios, cassettes, agents or laws")
     listing.add_argument("what", choices=["surfaces", "scenarios", "cassettes", "agents", "laws"])
+
+    copy = command("copy", _copy, "write the corpus that came with the package into a folder")
+    copy.add_argument("folder", type=_folder, metavar="DIR", help="a new or an empty folder")
 
     _agents(commands)
     _new(commands)
@@ -270,6 +290,40 @@ def _isolation(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         default=None,
         help="in a network namespace with loopback alone (default: where the machine allows it)",
+    )
+
+
+def _real_model(record: argparse.ArgumentParser) -> None:
+    real = record.add_argument_group(
+        "a real model",
+        "by default the model is the scenario's script; see docs/LIVE.md",
+    )
+    which = real.add_mutually_exclusive_group()
+    which.add_argument(
+        "--live",
+        action="store_true",
+        help="ask the provider of the agent's model, and keep its answers beside the cassette, as "
+        "SCENARIO.model.yaml; the key is taken from OPENAI_API_KEY, ANTHROPIC_API_KEY or "
+        "GEMINI_API_KEY and is in no file",
+    )
+    which.add_argument(
+        "--model-cassette",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="play such answers: no key, no network (default FILE: the one in cassettes/)",
+    )
+    real.add_argument(
+        "--upstream",
+        metavar="URL",
+        help="with --live: the provider's base address (default: $HARNESS_UPSTREAM, else the "
+        "API's own provider)",
+    )
+    real.add_argument(
+        "--key-env", metavar="NAME", help="with --live: the variable that holds the key"
+    )
+    real.add_argument(
+        "--model", metavar="NAME", help="with --live: instead of the model that the agent names"
     )
 
 
@@ -355,10 +409,71 @@ def _megabytes(text: str) -> int:
     return megabytes(text)
 
 
+def _constructing(construct: argparse.ArgumentParser) -> None:
+    construct.add_argument("--surface", metavar="S")
+    construct.add_argument("--into", type=_folder, metavar="DIR", help="instead of cassettes/")
+
+
+def _mutating(mutate: argparse.ArgumentParser) -> None:
+    mutate.add_argument("--surface", metavar="S", help="its normalizer's modules, on its cassettes")
+    mutate.add_argument(
+        "--file", action="append", metavar="FILE", help="a module, such as ledger.py; may be again"
+    )
+    mutate.add_argument("--sample", type=_count, metavar="N", help="so many, chosen by --seed")
+    mutate.add_argument("--seed", type=int, default=1)
+    mutate.add_argument("--workers", type=_count, default=2, metavar="N")
+    mutate.add_argument(
+        "--again", action="store_true", help="also those that were caught by what has not changed"
+    )
+    mutate.add_argument(
+        "--least", type=float, default=95.0, metavar="PERCENT", help="the score that holds"
+    )
+    mutate.add_argument(
+        "--equivalents",
+        type=Path,
+        metavar="FILE",
+        default=Path(__file__).parent / "mutation" / "equivalents.toml",
+        help="mutants that no run can tell from the original, with their reasons",
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r}: a number from 1 is needed")
+    return int(text)
+
+
+def _construct(arguments: argparse.Namespace) -> int:
+    from harness.constructed.write import construct_command
+
+    return construct_command(_project(arguments), arguments)
+
+
+def _mutate(arguments: argparse.Namespace) -> int:
+    from harness.mutation.command import mutate_command
+
+    return mutate_command(_project(arguments), arguments)
+
+
 def _demo(arguments: argparse.Namespace) -> int:
     from harness.demo import demo
 
-    return demo(_project(arguments), isolate=arguments.isolate, json=arguments.json)
+    return demo(_project(arguments, told=True), isolate=arguments.isolate, json=arguments.json)
+
+
+def _model(arguments: argparse.Namespace) -> "Choice":
+    from harness.recording.models import Live, Taped
+
+    if arguments.live:
+        return Live(arguments.upstream or "", arguments.key_env or "", arguments.model or "")
+    for name in ("upstream", "key_env", "model"):
+        if getattr(arguments, name) is not None:
+            raise out.UsageError(f"--{name.replace('_', '-')} is a choice of --live")
+    if arguments.model_cassette is None:
+        return None
+    if arguments.model_cassette:
+        return Taped(Path(arguments.model_cassette))
+    return Taped(corpus=_project(arguments).cassettes)
 
 
 def _record(arguments: argparse.Namespace) -> int:
@@ -369,7 +484,7 @@ def _record(arguments: argparse.Namespace) -> int:
             surfaces=arguments.surface,
             scenarios=arguments.scenario,
             all=arguments.all,
-            into=arguments.into or _project(arguments).cassettes,
+            into=arguments.into or _writable(arguments).cassettes,
             agent_path=arguments.agent_path,
             timeout=arguments.timeout,
             port=arguments.port,
@@ -378,6 +493,7 @@ def _record(arguments: argparse.Namespace) -> int:
             verify=arguments.verify,
             agents=arguments.agent,
             corpus=arguments.into is None,
+            model=_model(arguments),
         )
     )
 
@@ -387,7 +503,8 @@ def _check(arguments: argparse.Namespace) -> int:
     from harness.conformance.reports.live import reporting
 
     with reporting(arguments) as live:
-        return check_command(_project(arguments), _selected(arguments), arguments, live)
+        project = _project(arguments, told=True)
+        return check_command(project, _selected(arguments), arguments, live)
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -399,7 +516,7 @@ def _report(arguments: argparse.Namespace) -> int:
 def _accept(arguments: argparse.Namespace) -> int:
     from harness.conformance.command import accept_command
 
-    return accept_command(_project(arguments), _selected(arguments), arguments)
+    return accept_command(_writable(arguments), _selected(arguments), arguments)
 
 
 def _replay(arguments: argparse.Namespace) -> int:
@@ -448,7 +565,7 @@ def _matrix(arguments: argparse.Namespace) -> int:
         return out.OK
     from harness.matrix.command import matrix_command
 
-    return matrix_command(_project(arguments), check=arguments.check, json=arguments.json)
+    return matrix_command(_writable(arguments), check=arguments.check, json=arguments.json)
 
 
 def _vocabulary(arguments: argparse.Namespace) -> int:
@@ -474,6 +591,14 @@ def _doctor(arguments: argparse.Namespace) -> int:
     from harness.listing import doctor_command
 
     return doctor_command(json=arguments.json)
+
+
+def _copy(arguments: argparse.Namespace) -> int:
+    from harness.copying import copy_command
+    from harness.project import project_at, shipped
+
+    project = shipped() if arguments.root is None else project_at(arguments.root)
+    return copy_command(project, arguments.folder, json=arguments.json)
 
 
 def _new_normalizer(arguments: argparse.Namespace) -> int:
@@ -506,10 +631,21 @@ def _schema(arguments: argparse.Namespace) -> int:
     return out.OK
 
 
-def _project(arguments: argparse.Namespace) -> "Project":
+def _project(arguments: argparse.Namespace, *, told: bool = False) -> "Project":
     from harness.project import find_project, project_at
 
-    return find_project() if arguments.root is None else project_at(arguments.root)
+    project = find_project() if arguments.root is None else project_at(arguments.root)
+    if told and project.packaged:
+        out.note(
+            f"harness {arguments.command}: on the corpus that came with the package, "
+            f"{project.root}; `harness copy DIR` writes it out"
+        )
+    return project
+
+
+def _writable(arguments: argparse.Namespace) -> "Project":
+    doing = f"writing what `harness {arguments.command}` gives"
+    return _project(arguments).writable(doing)
 
 
 def _selected(arguments: argparse.Namespace) -> list[Path]:

@@ -25,13 +25,15 @@ def exit_code(error: Exception) -> int | None:
         "CassetteError": UNUSABLE,
         "ExpectedError": UNUSABLE,
         "ReportError": UNUSABLE,
+        "EquivalentsError": UNUSABLE,
         "MatrixError": UNUSABLE,
         "SeedError": UNUSABLE,
+        "StoryError": UNUSABLE,
         "SubjectError": NOT_STARTED,
         "AgentError": NOT_STARTED,
     }
     own = getattr(error, "code", None)
-    with_own = type(error).__name__ in {"RecordError", "PlayError", "MismatchError"}
+    with_own = type(error).__name__ in {"RecordError", "PlayError", "MismatchError", "KnownError"}
     if with_own and isinstance(own, int):
         return own
     if isinstance(error, OSError):

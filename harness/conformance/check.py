@@ -14,7 +14,8 @@ from typing import Any, BinaryIO, Final
 from harness.cassette import CassetteError, Header, open_cassette
 from harness.conformance.corpus import Corpus, Target, unusable
 from harness.conformance.expected import Expected, ExpectedError
-from harness.conformance.judge import Judge, Rules
+from harness.conformance.judge import LAWS, Judge, Rules
+from harness.conformance.known import Known
 from harness.conformance.levels import Held, held_to
 from harness.conformance.report import FAILED, UNUSABLE, CassetteResult, CheckResult, Report
 from harness.conformance.rerunning import Reruns, after, planned
@@ -53,7 +54,7 @@ def rules_of(header: Header) -> Rules:
     return Rules(found.kinds(), found.ignored)
 
 
-def check(  # noqa: PLR0913 - a selection, and where things lie
+def check(  # noqa: C901, PLR0913 - a selection, where things lie; one step after another
     names: Sequence[str | Path] = (),
     *,
     cassettes: Path,
@@ -66,13 +67,15 @@ def check(  # noqa: PLR0913 - a selection, and where things lie
     progress: Progress | None = None,
     held: Held | None = None,
     finished: Finished | None = None,
+    known: Known | None = None,
 ) -> Report:
     """Judge a subject (the reference normalizers, if none) on cassettes.
 
     `names` are paths or ids, and none of them means the corpus under `cassettes`, with the
     orphan check in both directions (`orphans` says otherwise). Without `expected` nothing is
-    compared. `held` is what the subject is held to (what it claims, if not given). Nothing that a
-    cassette, an expected file or a subject does raises: it is in the report.
+    compared. `held` is what the subject is held to (what it claims, if not given), `known` the
+    failures that are excused. Nothing that a cassette, an expected file or a subject does raises:
+    it is in the report. Raises KnownError where `known` lists what there is not.
     """
     began = time.perf_counter()
     subject = subject or Reference()
@@ -88,10 +91,15 @@ def check(  # noqa: PLR0913 - a selection, and where things lie
 
     for result in unknown:
         take(result)
+    if known is not None:
+        ids = {t.id for t in (*corpus.all(), *targets)}
+        known.verify(ids, {law.id for law in LAWS})
     for number, target in enumerate(targets, 1):
         if progress is not None:
             progress(number, len(targets), target.id)
         result = check_one(target, corpus, subject, rules, held=held)
+        if known is not None:
+            known.apply(result)
         if surface in {None, result.surface} and scenario in {None, result.scenario}:
             take(result)
     if not names if orphans is None else orphans:
@@ -104,6 +112,7 @@ def check(  # noqa: PLR0913 - a selection, and where things lie
         getattr(subject, "claims", Claims()),
         held.levels,
         held.by,
+        known_by=str(known.path) if known is not None else "",
     )
 
 

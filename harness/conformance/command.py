@@ -12,6 +12,7 @@ from harness import output as out
 from harness.cassette import CassetteError, CassetteReader, open_cassette
 from harness.cassette.show import printable
 from harness.conformance.check import PinError, check, write_expected
+from harness.conformance.known import find_known
 from harness.conformance.levels import held_to
 from harness.conformance.render import render_terminal, report_json
 from harness.conformance.reports.forms import shown
@@ -35,10 +36,11 @@ from harness.surfaces import SurfaceError, surface
 def check_command(
     project: Project, paths: Sequence[Path], arguments: argparse.Namespace, live: Live
 ) -> int:
-    """Judge a normalizer on cassettes; return the exit code. Raises SubjectError.
+    """Judge a normalizer on cassettes; return the exit code. Raises SubjectError, KnownError.
 
     Every form of its report is made of the stream that `live` takes.
     """
+    known = find_known(arguments.known_failures, (Path.cwd(), project.root))
     show = out.progress()
     chosen = choices(arguments)
     with _descriptor_aside(), running(chosen) as subject:
@@ -55,6 +57,7 @@ def check_command(
             progress=lambda number, total, id_: show(f"{number}/{total} {id_}"),
             held=held,
             finished=live.add,
+            known=known,
         )
         report.problem = stopped(subject)
     show("")

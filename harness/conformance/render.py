@@ -26,6 +26,7 @@ def report_json(report: Report) -> bytes:
     value: dict[str, Any] = msgspec.to_builtins(report)
     counts = Counter(c.verdict for c in report.cassettes)
     value["summary"] = {v: counts[v] for v in ("pass", "fail", "unusable", "not-claimed")}
+    value["summary"]["known"] = _known(report.cassettes)
     value["exit_code"] = report.exit_code
     return msgspec.json.format(msgspec.json.encode(value), indent=2)
 
@@ -64,7 +65,14 @@ def _facts(cassette: CassetteResult) -> str:
         facts.append("truncated")
     if failed := cassette.failed():
         facts.append("fails " + ", ".join(failed))
+    if known := [c.id for c in cassette.checks if c.status == "known"]:
+        facts.append("known to fail " + ", ".join(known))
     return "; ".join(facts)
+
+
+def _known(cassettes: list[CassetteResult]) -> int:
+    """How many failures are excused."""
+    return sum(c.status == "known" for cassette in cassettes for c in cassette.checks)
 
 
 def _check_line(check: CheckResult, *, colour: bool) -> str:
@@ -137,6 +145,10 @@ def _summary(report: Report, *, colour: bool) -> str:
         left = Counter(c.surface for c in report.cassettes if c.verdict == "not-claimed")
         named = ", ".join(f"{printable(s)} {n}" for s, n in sorted(left.items()))
         said += f"\n{counts['not-claimed']} cassettes not claimed, and not run: {named}"
+    if report.known_by:
+        said += (
+            f"\n{_known(report.cassettes)} known failures excused ({printable(report.known_by)})"
+        )
     if report.held_by:
         said += f"\nheld to {', '.join(report.held) or 'nothing'} ({report.held_by})"
     if report.problem:

@@ -95,7 +95,8 @@ class Report(Struct):
     """What `check` found. `seconds` is wall time, start-up apart.
 
     `claims` is what the subject says of itself, `held` the levels that it was held to, and
-    `held_by` what says so. `problem` is what was wrong with how its process ended.
+    `held_by` what says so. `problem` is what was wrong with how its process ended, `known_by`
+    the file whose known failures are excused.
     """
 
     subject: str
@@ -105,6 +106,7 @@ class Report(Struct):
     held: tuple[Level, ...] = LEVELS
     held_by: str = ""
     problem: str = ""
+    known_by: str = ""
 
     @property
     def exit_code(self) -> int:

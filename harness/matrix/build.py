@@ -48,10 +48,10 @@ class Corpus(Struct, frozen=True):
 
 
 def read(project: Project) -> Corpus:
-    """Scan every cassette once. One that does not load is listed, and takes no other down."""
+    """Scan every agent's cassettes once. One that does not load is listed, and takes none down."""
     coverages: list[Coverage] = []
     unusable: list[Unusable] = []
-    for path in project.cassette_paths():
+    for path in project.recorded_paths():
         own = project.cassette_id(path)
         try:
             coverage = scan(path)

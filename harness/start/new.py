@@ -1,19 +1,14 @@
 """`harness new normalizer`: a folder with a normalizer that runs, and is judged, as it is."""
 
-import os
 import re
 import shlex
-import shutil
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Final, Literal
 
 from harness import output as out
 from harness.canonical.typescript import typescript
-from harness.output import UsageError
+from harness.folders import filling, free
 from harness.surfaces import surface as known_surface
 
 Language = Literal["ts", "python"]
@@ -52,8 +47,8 @@ def new_normalizer(folder: Path, language: Language, surface: str = _SURFACE) ->
     """
     known_surface(surface)
     texts = _texts(language, _named(folder), surface)
-    _free(folder)
-    with _filling(folder) as part:
+    free(folder, f"writing a normalizer into {folder}")
+    with filling(folder) as part:
         for name, text in texts.items():
             (part / name).write_text(text, encoding="utf-8", newline="\n")
     return sorted(texts)
@@ -83,45 +78,3 @@ def _texts(language: Language, name: str, surface: str) -> dict[str, str]:
     if language == "ts":
         texts["canonical.ts"] = typescript()
     return texts
-
-
-def _free(folder: Path) -> None:
-    doing = f"writing a normalizer into {folder}"
-    if folder.is_dir():
-        if any(folder.iterdir()):
-            raise UsageError(f"{doing}: the folder is not empty; name a new one")
-    elif folder.exists() or folder.is_symlink():
-        raise UsageError(f"{doing}: there is something of that name that is no folder")
-    elif not folder.parent.is_dir():
-        raise UsageError(f"{doing}: there is no folder {folder.parent}; make it first")
-
-
-@contextmanager
-def _filling(folder: Path) -> Iterator[Path]:
-    """Give a new folder beside `folder` whose files are its own once the block ends well."""
-    target = folder.resolve()
-    part = target.parent / f".{target.name}.{uuid.uuid4().hex[:8]}.part"
-    part.mkdir()
-    try:
-        yield part
-        if target.is_dir():
-            _move(part, target)
-        else:
-            part.rename(target)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
-def _move(part: Path, target: Path) -> None:
-    """Move files into a folder that is there already (it may be where the user stands), or none."""
-    moved: list[Path] = []
-    try:
-        for each in sorted(part.iterdir()):
-            # Not over a file that somebody has put there meanwhile.
-            os.link(each, target / each.name)
-            moved.append(target / each.name)
-    except BaseException:
-        for each in moved:
-            with suppress(OSError):
-                each.unlink()
-        raise

@@ -18,7 +18,7 @@ from harness.scenarios import scenario_ids
 from harness.surfaces.cursor_acp.construct import story
 
 PROJECT = find_project(Path(__file__))
-ALL = [PROJECT.cassette_id(path) for path in PROJECT.cassette_paths()]
+ALL = [PROJECT.cassette_id(path) for path in PROJECT.recorded_paths()]
 # The package has a function of the module's name.
 module: Any = sys.modules["harness.recording.record"]
 
