@@ -13,7 +13,7 @@ from harness.surfaces import surface
 
 ACP = surface("acp")
 STORIES = ("command-declined", "interrupt-command", "mode-change")
-QUICK = {"claude-agent-acp", "codex-acp", "gemini-cli"}
+QUICK = {"claude-agent-acp", "codex-acp"}
 PAIRS = [(source.name, story) for source in ACP.manifest.agents for story in STORIES]
 PAIRS += [("gemini-cli", "client-files"), ("claude-code-acp", "client-terminal")]
 PAIRS += [("claude-agent-acp", "session-load"), ("claude-agent-acp", "question")]
