@@ -1,24 +1,25 @@
-"""The shipped corpus: the reference normalizers on every cassette, check by check."""
+"""The shipped corpus: the reference normalizers on every cassette, check by check.
 
-from functools import cache
+All by what the pytest plugin offers to any project.
+"""
+
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from harness.conformance import LAWS, Report, canonical_lines, check, render_terminal
-from tests.expected_file import ExpectedFile
+from harness.conformance import LAWS, CassetteResult, canonical_lines
+from harness.conformance.render import check_text
+from harness.project import find_project
+from harness.pytest_plugin.run import Run
 
-PROJECT = ExpectedFile.project
+PROJECT = find_project(Path(__file__))
 CASSETTES = {PROJECT.cassette_id(path): path for path in PROJECT.cassette_paths()}
 # `split` is of what is behind a command: a normalizer of this process is given no bytes.
 CHECKS = [law.id for law in LAWS if law.id not in {"expected", "split"}]
 
-
-@cache
-def judged(path: Path) -> Report:
-    """`harness check PATH`, once for all the tests of a cassette."""
-    return check([path], cassettes=PROJECT.cassettes, expected=PROJECT.expected)
+Judge = Callable[[str], CassetteResult]
 
 
 def test_the_corpus_is_there() -> None:
@@ -48,19 +49,20 @@ def test_nothing_lies_where_only_cassettes_and_expected_files_belong() -> None:
 
 @pytest.mark.parametrize("law", CHECKS)
 @pytest.mark.parametrize("cassette", CASSETTES)
-def test_law(cassette: str, law: str) -> None:
-    report = judged(CASSETTES[cassette])
-    (result,) = report.cassettes
-    assert [c.status for c in result.checks if c.id == law] == ["pass"], render_terminal(report)
+def test_law(cassette: str, law: str, judge_cassette: Judge) -> None:
+    result = judge_cassette(cassette)
+    check = result.check(law)
+    assert check.status == "pass", check_text(result, check)
 
 
 @pytest.mark.parametrize("cassette", CASSETTES)
-def test_expected(cassette: str, expected: SnapshotAssertion) -> None:
-    path = CASSETTES[cassette]
-    assert canonical_lines(path) == expected(name=cassette)
+def test_expected(
+    cassette: str, expected: SnapshotAssertion, harness_run: Run, judge_cassette: Judge
+) -> None:
+    assert canonical_lines(CASSETTES[cassette]) == expected(name=cassette)
     if expected.update_snapshots:
-        judged.cache_clear()
+        harness_run.forget(cassette)
     # Compared a second time as `harness check` does it: the two must agree.
-    report = judged(path)
-    (result,) = report.cassettes
-    assert result.check("expected").status == "pass", render_terminal(report)
+    result = judge_cassette(cassette)
+    check = result.check("expected")
+    assert check.status == "pass", check_text(result, check)

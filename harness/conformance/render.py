@@ -40,6 +40,18 @@ def render_terminal(report: Report, *, colour: bool = False, verbose: bool = Fal
     return "\n".join(_lines(report, colour=colour, verbose=verbose))
 
 
+def trouble_text(cassette: CassetteResult) -> str:
+    """Return what is wrong with a cassette, or its result, as text."""
+    return "\n".join(_trouble(cassette, colour=False))
+
+
+def check_text(cassette: CassetteResult, check: CheckResult) -> str:
+    """Return what one check of a cassette found, as text."""
+    lines = [printable(f"{cassette.id}: {check.status} ({cassette.path})")]
+    lines += [*_check(check, _EXPLAINED), *_blame(cassette)]
+    return "\n".join(lines)
+
+
 def _lines(report: Report, *, colour: bool, verbose: bool) -> Iterator[str]:
     if not report.cassettes:
         yield "nothing was checked: no cassette fits; see `harness list cassettes`"
@@ -90,17 +102,20 @@ def _trouble(cassette: CassetteResult, *, colour: bool) -> Iterator[str]:
     for check in cassette.checks:
         if check.status != "fail":
             continue
-        note = f"; {check.note}" if check.note else ""
-        yield f"  {check.id}: {check.statement} [{check.source}]{printable(note)}"
-        for violation in check.violations:
-            shown += 1
-            if shown <= _EXPLAINED:
-                yield from _violation(violation)
-        if check.more:
-            yield f"    … and {check.more:,} more of this law"
+        yield from _check(check, _EXPLAINED - shown)
+        shown += len(check.violations)
     if shown > _EXPLAINED:
         yield f"  … {shown - _EXPLAINED} more violations are in --json"
     yield from _blame(cassette)
+
+
+def _check(check: CheckResult, most: int) -> Iterator[str]:
+    note = f"; {check.note}" if check.note else ""
+    yield f"  {check.id}: {check.statement} [{check.source}]{printable(note)}"
+    for violation in check.violations[: max(most, 0)]:
+        yield from _violation(violation)
+    if check.more:
+        yield f"    … and {check.more:,} more of this law"
 
 
 def _blame(cassette: CassetteResult) -> Iterator[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from harness.canonical import decode_event
 from harness.cli import main
-from tests.expected_file import ExpectedFile
+from harness.project import find_project
 
 ID = "codex-exec/codex-0.163.0/text"
 
@@ -19,7 +19,7 @@ ID = "codex-exec/codex-0.163.0/text"
 def root(tmp_path: Path) -> Path:
     for folder in ("cassettes", "expected"):
         (tmp_path / folder / ID).parent.mkdir(parents=True)
-        source = ExpectedFile.project.root / folder / f"{ID}.jsonl"
+        source = find_project(Path(__file__)).root / folder / f"{ID}.jsonl"
         shutil.copy(source, tmp_path / folder / f"{ID}.jsonl")
     return tmp_path
 
@@ -150,7 +150,7 @@ def test_replay_to_a_full_device_blames_the_output(root: Path) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
             [sys.executable, "-m", "harness.cli", "--root", str(root), "replay", ID],
-            cwd=ExpectedFile.project.root,
+            cwd=find_project(Path(__file__)).root,
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

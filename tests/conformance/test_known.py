@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from harness.cli import main
-from tests.expected_file import ExpectedFile
+from harness.project import find_project
 
+PROJECT = find_project(Path(__file__))
 ID = "codex-exec/codex-0.163.0/text"
 OTHER = "codex-exec/codex-0.163.0/command"
 Capture = pytest.CaptureFixture[str]
@@ -21,7 +22,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for id_ in (ID, OTHER):
         for folder in ("cassettes", "expected"):
             (tmp_path / folder / id_).parent.mkdir(parents=True, exist_ok=True)
-            source = ExpectedFile.project.root / folder / f"{id_}.jsonl"
+            source = PROJECT.root / folder / f"{id_}.jsonl"
             shutil.copy(source, tmp_path / folder / f"{id_}.jsonl")
     pinned = tmp_path / "expected" / f"{ID}.jsonl"
     pinned.write_bytes(pinned.read_bytes().replace(b'"graceful"', b'"error"'))

@@ -9,10 +9,11 @@ from msgspec import UNSET
 from harness.cassette import CassetteWriter, Frame, Header, open_cassette
 from harness.conformance import check, render_terminal
 from harness.conformance.mutations import MUTATIONS, STORM
+from harness.project import find_project
 from harness.subject import InProcess, Reference
-from tests.expected_file import ExpectedFile
 
-PATHS = ExpectedFile.project.cassette_paths()
+PROJECT = find_project(Path(__file__))
+PATHS = PROJECT.cassette_paths()
 SAMPLE = PATHS[::24]
 
 
@@ -34,19 +35,19 @@ def write(root: Path, source: Path, name: str) -> Path | None:
 def hold(root: Path, source: Path, name: str) -> None:
     path = write(root, source, name)
     if path is not None:
-        report = check([path], cassettes=ExpectedFile.project.cassettes, expected=None)
+        report = check([path], cassettes=PROJECT.cassettes, expected=None)
         assert report.exit_code == 0, render_terminal(report)
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
-@pytest.mark.parametrize("source", SAMPLE, ids=ExpectedFile.project.cassette_id)
+@pytest.mark.parametrize("source", SAMPLE, ids=PROJECT.cassette_id)
 def test_the_laws_hold_on_a_sample(tmp_path: Path, source: Path, name: str) -> None:
     hold(tmp_path, source, name)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MUTATIONS)
-@pytest.mark.parametrize("source", PATHS, ids=ExpectedFile.project.cassette_id)
+@pytest.mark.parametrize("source", PATHS, ids=PROJECT.cassette_id)
 def test_the_laws_hold_on_the_corpus(tmp_path: Path, source: Path, name: str) -> None:
     hold(tmp_path, source, name)
 
@@ -110,9 +111,9 @@ class Forgetful:
 
 
 def test_a_mutation_shows_what_the_cassette_does_not(tmp_path: Path) -> None:
-    source = ExpectedFile.project.find("codex-exec/codex-0.163.0/command")
+    source = PROJECT.find("codex-exec/codex-0.163.0/command")
     subject = InProcess(Forgetful, "forgetful")
-    cassettes = ExpectedFile.project.cassettes
+    cassettes = PROJECT.cassettes
     assert check([source], cassettes=cassettes, expected=None, subject=subject).exit_code == 0
     mutated = write(tmp_path, source, "start-doubled")
     assert mutated is not None

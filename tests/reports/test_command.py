@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from harness.cli import main
-from tests.expected_file import ExpectedFile
+from harness.project import find_project
 
 ID = "codex-exec/codex-0.163.0/text"
 FORMS = ("junit", "github", "summary", "badge", "jsonl")
@@ -28,7 +28,7 @@ def no_job(monkeypatch: pytest.MonkeyPatch) -> None:
 def root(tmp_path: Path) -> Path:
     for folder in ("cassettes", "expected"):
         (tmp_path / folder / ID).parent.mkdir(parents=True)
-        source = ExpectedFile.project.root / folder / f"{ID}.jsonl"
+        source = find_project(Path(__file__)).root / folder / f"{ID}.jsonl"
         shutil.copy(source, tmp_path / folder / f"{ID}.jsonl")
     return tmp_path
 
@@ -155,7 +155,7 @@ def Normalizer(header):
 
 def test_a_killed_run_leaves_what_it_found(root: Path, capsys: Capture) -> None:
     for folder in ("cassettes", "expected"):
-        other = ExpectedFile.project.root / folder / f"{ID}.jsonl"
+        other = find_project(Path(__file__)).root / folder / f"{ID}.jsonl"
         other = other.with_name("unicode.jsonl")
         shutil.copy(other, root / folder / Path(ID).parent)
     (root / "kills.py").write_text(KILLS)

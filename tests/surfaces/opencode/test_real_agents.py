@@ -6,14 +6,14 @@ import pytest
 
 from harness.cassette import open_cassette
 from harness.conformance.judge import Judge, Rules
+from harness.project import find_project
 from harness.recording import RecordError, record
 from harness.recording.agents import find_agent
 from harness.subject.inprocess import InProcess
 from harness.surfaces import surface
-from tests.expected_file import ExpectedFile
 
 OPENCODE = surface("opencode")
-CORPUS = sorted((ExpectedFile.project.cassettes / "opencode").rglob("*.jsonl"))
+CORPUS = sorted((find_project(Path(__file__)).cassettes / "opencode").rglob("*.jsonl"))
 
 
 def missing() -> str:

@@ -1,9 +1,9 @@
 """syrupy on `expected/`: one file for each cassette, named by the cassette's id.
 
 syrupy reads, compares and reports. What it would do beyond that is taken from it: it finds no
-unused files (`test_corpus.py` has its own check for orphans, both ways, which a run of a few
-tests does not mislead), deletes nothing, and writes only by `write_expected`, which refuses a
-truncated cassette and output that breaks a law.
+unused files (a check for orphans looks both ways, and is not misled by a run of a few tests),
+deletes nothing, and writes only by `write_expected`, which refuses a truncated cassette and output
+that breaks a law.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from syrupy.data import SnapshotCollections
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from harness.conformance import explain, write_expected
-from harness.project import Project, find_project
+from harness.project import Project
 
 
 class ExpectedFile(SingleFileSnapshotExtension):
@@ -22,7 +22,7 @@ class ExpectedFile(SingleFileSnapshotExtension):
 
     _write_mode = WriteMode.BINARY
     file_extension = "jsonl"
-    project: ClassVar[Project] = find_project(Path(__file__).parent)
+    project: ClassVar[Project]
 
     @classmethod
     def get_snapshot_name(cls, *, test_location: Any, index: Any = 0) -> str:
@@ -52,6 +52,7 @@ class ExpectedFile(SingleFileSnapshotExtension):
 
     @classmethod
     def write_snapshot(cls, *, snapshot_location: str, **_: Any) -> None:
+        cls.project.writable(f"pinning {snapshot_location}")
         path = Path(snapshot_location).relative_to(cls.project.expected)
         write_expected(
             path.with_suffix("").as_posix(),
@@ -66,6 +67,11 @@ class ExpectedFile(SingleFileSnapshotExtension):
             yield f"frame {frame} ({kind}), event {event} {type_} {found.path}".rstrip()
             yield f"  expected  {found.expected}"
             yield f"  got       {found.got}"
+
+
+def expected_files(project: Project) -> type[ExpectedFile]:
+    """Return the extension for the expected files of a project."""
+    return type("ExpectedFile", (ExpectedFile,), {"project": project})
 
 
 def _lines(data: Any) -> list[bytes]:
