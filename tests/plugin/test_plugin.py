@@ -1,4 +1,4 @@
-"""The pytest plugin in a project that has nothing but the package: by pytester, each in a process of its own."""
+"""The pytest plugin in a project that has only the package: pytester, a process each time."""
 
 import shutil
 from pathlib import Path
