@@ -12,6 +12,7 @@ from harness import output as out
 
 if TYPE_CHECKING:
     from harness.project import Project
+    from harness.recording.models import Choice
 
 Handler = Callable[[argparse.Namespace], int]
 
@@ -64,7 +65,7 @@ def entry() -> NoReturn:
     sys.exit(main())
 
 
-def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - the commands, one after another
+def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
     parser = argparse.ArgumentParser(
         prog="harness",
         description="Records what coding agents really send, and judges the normalizers "
@@ -127,10 +128,43 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - the commands, one a
         help="of the model server (default: a free one; with isolation, in the namespace)",
     )
     _isolation(record)
+    _real_model(record)
 
     check = command("check", _check, "judge a normalizer on cassettes by the laws and expected/")
     _selection(check)
     _normalizer(check)
+    check.add_argument(
+        "--level",
+        action="append",
+        choices=["schema", "laws", "expected", "coverage"],
+        help="hold it to this level alone; may be given again (default: what it claims, or all)",
+    )
+    check.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        metavar="FORMAT[=PATH]",
+        help="write a report too, `-` is standard output: jsonl, junit, github (annotations; "
+        "default -), summary (markdown; default $GITHUB_STEP_SUMMARY), badge (JSON, or SVG where "
+        "PATH ends so); may be given again",
+    )
+    check.add_argument(
+        "--known-failures",
+        type=Path,
+        metavar="FILE",
+        help="failures that are excused (default: known-failures.toml here or in the root, if any)",
+    )
+
+    report = command(
+        "report", _report, "print a report that `check --report jsonl=FILE` kept", json=False
+    )
+    report.usage = "harness report [FORMAT[=PATH] ...] FILE"
+    report.epilog = (
+        "FORMAT is as of `check --report`; none of them is the terminal's. It ends with the exit "
+        "code of the run that is reported, and with 4 where the report is truncated."
+    )
+    report.add_argument("formats", nargs="*", metavar="FORMAT[=PATH]")
+    report.add_argument("file", metavar="FILE", help="`-` is standard input")
 
     accept = command(
         "accept", _accept, "write expected/ from what the reference normalizers give now"
@@ -182,10 +216,24 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - the commands, one a
     listing = command("list", _list, "list surfaces, scenarios, cassettes, agents or laws")
     listing.add_argument("what", choices=["surfaces", "scenarios", "cassettes", "agents", "laws"])
 
+    copy = command("copy", _copy, "write the corpus that came with the package into a folder")
+    copy.add_argument("folder", type=_folder, metavar="DIR", help="a new or an empty folder")
+
     _agents(commands)
+    _new(commands)
     command("doctor", _doctor, "say which agents are found, and how to get the others")
     schema = command("schema", _schema, "print the JSON Schema of the canonical events", json=False)
     _stage(schema, "normalized_out", "chat_event", "legacy_out")
+    schema.add_argument(
+        "--language",
+        choices=["json", "ts"],
+        default="json",
+        help="ts: the canonical events as TypeScript, with a strict decoder (default: json)",
+    )
+    schema.add_argument(
+        "--protocol", action="store_true", help="of the messages to a normalizer behind a command"
+    )
+    schema.add_argument("--report", action="store_true", help="of a line of a report instead")
     return parser
 
 
@@ -203,6 +251,25 @@ def _agents(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     install.set_defaults(run=_install)
     for added in (known, install):
         added.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def _new(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    new = commands.add_parser(
+        "new",
+        help="write the start of a normalizer of your own",
+        description="Write the start of something of your own.",
+    )
+    kinds = new.add_subparsers(dest="kind", required=True, metavar="KIND")
+    normalizer = kinds.add_parser(
+        "normalizer", help="a folder with a normalizer that runs and is judged as it is"
+    )
+    normalizer.set_defaults(run=_new_normalizer)
+    normalizer.add_argument("folder", type=_folder, metavar="DIR", help="a new or an empty folder")
+    normalizer.add_argument("--language", choices=["ts", "python"], required=True)
+    normalizer.add_argument(
+        "--surface", default="codex-exec", metavar="S", help="(default: codex-exec)"
+    )
+    normalizer.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def _folder(text: str) -> Path:
@@ -223,6 +290,40 @@ def _isolation(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         default=None,
         help="in a network namespace with loopback alone (default: where the machine allows it)",
+    )
+
+
+def _real_model(record: argparse.ArgumentParser) -> None:
+    real = record.add_argument_group(
+        "a real model",
+        "by default the model is the scenario's script; see docs/LIVE.md",
+    )
+    which = real.add_mutually_exclusive_group()
+    which.add_argument(
+        "--live",
+        action="store_true",
+        help="ask the provider of the agent's model, and keep its answers beside the cassette, as "
+        "SCENARIO.model.yaml; the key is taken from OPENAI_API_KEY, ANTHROPIC_API_KEY or "
+        "GEMINI_API_KEY and is in no file",
+    )
+    which.add_argument(
+        "--model-cassette",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="play such answers: no key, no network (default FILE: the one in cassettes/)",
+    )
+    real.add_argument(
+        "--upstream",
+        metavar="URL",
+        help="with --live: the provider's base address (default: $HARNESS_UPSTREAM, else the "
+        "API's own provider)",
+    )
+    real.add_argument(
+        "--key-env", metavar="NAME", help="with --live: the variable that holds the key"
+    )
+    real.add_argument(
+        "--model", metavar="NAME", help="with --live: instead of the model that the agent names"
     )
 
 
@@ -276,10 +377,36 @@ def _selection(parser: argparse.ArgumentParser) -> None:
 def _normalizer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--normalizer",
-        metavar="MODULE:NAME",
-        help="the normalizer under test, run in this process, which it can end as well: a pass is "
-        "0 and a whole report (default: the reference normalizer of each surface)",
+        metavar="SPEC",
+        help="the normalizer under test: MODULE:NAME, run in this process, which it can end as "
+        "well (a pass is 0 and a whole report), or a command that speaks the protocol on standard "
+        "input and output, such as 'node dist/normalizer.js' (default: the reference normalizer "
+        "of each surface)",
     )
+    parser.add_argument(
+        "--time-limit",
+        type=_seconds,
+        metavar="SECONDS",
+        help="for each answer of a normalizer behind a command (default: 10)",
+    )
+    parser.add_argument(
+        "--memory-limit",
+        type=_megabytes,
+        metavar="MB",
+        help="for all processes of a normalizer behind a command, 0 for none (default: 2048)",
+    )
+
+
+def _seconds(text: str) -> float:
+    from harness.subject.choice import seconds
+
+    return seconds(text)
+
+
+def _megabytes(text: str) -> int:
+    from harness.subject.choice import megabytes
+
+    return megabytes(text)
 
 
 def _constructing(construct: argparse.ArgumentParser) -> None:
@@ -331,7 +458,22 @@ def _mutate(arguments: argparse.Namespace) -> int:
 def _demo(arguments: argparse.Namespace) -> int:
     from harness.demo import demo
 
-    return demo(_project(arguments), isolate=arguments.isolate, json=arguments.json)
+    return demo(_project(arguments, told=True), isolate=arguments.isolate, json=arguments.json)
+
+
+def _model(arguments: argparse.Namespace) -> "Choice":
+    from harness.recording.models import Live, Taped
+
+    if arguments.live:
+        return Live(arguments.upstream or "", arguments.key_env or "", arguments.model or "")
+    for name in ("upstream", "key_env", "model"):
+        if getattr(arguments, name) is not None:
+            raise out.UsageError(f"--{name.replace('_', '-')} is a choice of --live")
+    if arguments.model_cassette is None:
+        return None
+    if arguments.model_cassette:
+        return Taped(Path(arguments.model_cassette))
+    return Taped(corpus=_project(arguments).cassettes)
 
 
 def _record(arguments: argparse.Namespace) -> int:
@@ -342,7 +484,7 @@ def _record(arguments: argparse.Namespace) -> int:
             surfaces=arguments.surface,
             scenarios=arguments.scenario,
             all=arguments.all,
-            into=arguments.into or _project(arguments).cassettes,
+            into=arguments.into or _writable(arguments).cassettes,
             agent_path=arguments.agent_path,
             timeout=arguments.timeout,
             port=arguments.port,
@@ -351,28 +493,36 @@ def _record(arguments: argparse.Namespace) -> int:
             verify=arguments.verify,
             agents=arguments.agent,
             corpus=arguments.into is None,
+            model=_model(arguments),
         )
     )
 
 
 def _check(arguments: argparse.Namespace) -> int:
     from harness.conformance.command import check_command
+    from harness.conformance.reports.live import reporting
 
-    return check_command(_project(arguments), _selected(arguments), arguments)
+    with reporting(arguments) as live:
+        project = _project(arguments, told=True)
+        return check_command(project, _selected(arguments), arguments, live)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from harness.conformance.reports.command import report_command
+
+    return report_command(arguments.file, arguments.formats)
 
 
 def _accept(arguments: argparse.Namespace) -> int:
     from harness.conformance.command import accept_command
 
-    return accept_command(_project(arguments), _selected(arguments), arguments)
+    return accept_command(_writable(arguments), _selected(arguments), arguments)
 
 
 def _replay(arguments: argparse.Namespace) -> int:
     from harness.conformance.command import replay_command
 
-    return replay_command(
-        _project(arguments).find(arguments.cassette), arguments.normalizer, arguments.stage
-    )
+    return replay_command(_project(arguments).find(arguments.cassette), arguments)
 
 
 def _show(arguments: argparse.Namespace) -> int:
@@ -415,7 +565,7 @@ def _matrix(arguments: argparse.Namespace) -> int:
         return out.OK
     from harness.matrix.command import matrix_command
 
-    return matrix_command(_project(arguments), check=arguments.check, json=arguments.json)
+    return matrix_command(_writable(arguments), check=arguments.check, json=arguments.json)
 
 
 def _vocabulary(arguments: argparse.Namespace) -> int:
@@ -443,17 +593,59 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return doctor_command(json=arguments.json)
 
 
+def _copy(arguments: argparse.Namespace) -> int:
+    from harness.copying import copy_command
+    from harness.project import project_at, shipped
+
+    project = shipped() if arguments.root is None else project_at(arguments.root)
+    return copy_command(project, arguments.folder, json=arguments.json)
+
+
+def _new_normalizer(arguments: argparse.Namespace) -> int:
+    from harness.start.new import new_command
+
+    return new_command(arguments.folder, arguments.language, arguments.surface, json=arguments.json)
+
+
 def _schema(arguments: argparse.Namespace) -> int:
+    if arguments.language == "ts":
+        if arguments.protocol or arguments.stage != "normalized_out":
+            raise out.UsageError("--language ts is for the canonical events alone")
+        from harness.canonical.typescript import typescript
+
+        sys.stdout.write(typescript())
+        return out.OK
+    if arguments.protocol:
+        from harness.subject.protocol import protocol_schema
+
+        out.say_json(protocol_schema())
+        return out.OK
+    if arguments.report:
+        from harness.conformance.reports.stream import report_schema
+
+        out.say_json(report_schema())
+        return out.OK
     from harness.projection.schema import stage_schema
 
     out.say_json(stage_schema(arguments.stage))
     return out.OK
 
 
-def _project(arguments: argparse.Namespace) -> "Project":
+def _project(arguments: argparse.Namespace, *, told: bool = False) -> "Project":
     from harness.project import find_project, project_at
 
-    return find_project() if arguments.root is None else project_at(arguments.root)
+    project = find_project() if arguments.root is None else project_at(arguments.root)
+    if told and project.packaged:
+        out.note(
+            f"harness {arguments.command}: on the corpus that came with the package, "
+            f"{project.root}; `harness copy DIR` writes it out"
+        )
+    return project
+
+
+def _writable(arguments: argparse.Namespace) -> "Project":
+    doing = f"writing what `harness {arguments.command}` gives"
+    return _project(arguments).writable(doing)
 
 
 def _selected(arguments: argparse.Namespace) -> list[Path]:

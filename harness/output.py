@@ -24,6 +24,7 @@ def exit_code(error: Exception) -> int | None:
         "ProjectError": NOTHING_RUN,
         "CassetteError": UNUSABLE,
         "ExpectedError": UNUSABLE,
+        "ReportError": UNUSABLE,
         "EquivalentsError": UNUSABLE,
         "MatrixError": UNUSABLE,
         "SeedError": UNUSABLE,
@@ -32,7 +33,7 @@ def exit_code(error: Exception) -> int | None:
         "AgentError": NOT_STARTED,
     }
     own = getattr(error, "code", None)
-    with_own = type(error).__name__ in {"RecordError", "PlayError", "MismatchError"}
+    with_own = type(error).__name__ in {"RecordError", "PlayError", "MismatchError", "KnownError"}
     if with_own and isinstance(own, int):
         return own
     if isinstance(error, OSError):

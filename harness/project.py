@@ -3,10 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.output import UsageError
+
 CASSETTES = "cassettes"
 
 DOCUMENTS = "documents-"
 """How the folder of an agent begins that is none: its cassettes are `harness construct`'s."""
+_PACKAGE = Path(__file__).resolve().parent
+PACKAGED = _PACKAGE / "corpus"
+"""The corpus of an installed package (see setup.py); a checkout has none there."""
 
 
 class ProjectError(Exception):
@@ -18,6 +23,20 @@ class Project:
     """A folder with a corpus."""
 
     root: Path
+
+    @property
+    def packaged(self) -> bool:
+        """Whether it came with the installed package, which nothing writes into."""
+        return self.root.resolve() == PACKAGED
+
+    def writable(self, doing: str) -> "Project":
+        """Return the project itself. Raises UsageError for a packaged one."""
+        if self.packaged:
+            raise UsageError(
+                f"{doing}: the corpus in {self.root} came with the package and is not written to; "
+                "`harness copy DIR` writes it out, then run this in DIR"
+            )
+        return self
 
     @property
     def cassettes(self) -> Path:
@@ -66,14 +85,25 @@ class Project:
 def find_project(start: Path | None = None) -> Project:
     """Return the project of a folder: the nearest one above it that has `cassettes/`.
 
-    Elsewhere it is the checkout that this package was installed from. Raises ProjectError.
+    Elsewhere it is the shipped one. Raises ProjectError.
     """
     here = (start or Path.cwd()).resolve()
-    for folder in (here, *here.parents, Path(__file__).resolve().parent.parent):
+    for folder in (here, *here.parents):
+        if (folder / CASSETTES).is_dir():
+            return Project(folder)
+    return shipped(f"in {here} or above it")
+
+
+def shipped(elsewhere: str = "in a checkout") -> Project:
+    """Return the corpus that came with this package, or the checkout's that it is run from.
+
+    Raises ProjectError, which says that there is none `elsewhere` either.
+    """
+    for folder in (PACKAGED, _PACKAGE.parent):
         if (folder / CASSETTES).is_dir():
             return Project(folder)
     raise ProjectError(
-        f"no {CASSETTES}/ folder in {here} or above it; "
+        f"no {CASSETTES}/ folder {elsewhere}, and none came with the package; "
         "run the command in a checkout, or name one with --root"
     )
 

@@ -11,7 +11,8 @@ from tests.expected_file import ExpectedFile
 
 PROJECT = ExpectedFile.project
 CASSETTES = {PROJECT.cassette_id(path): path for path in PROJECT.cassette_paths()}
-CHECKS = [law.id for law in LAWS if law.id != "expected"]
+# `split` is of what is behind a command: a normalizer of this process is given no bytes.
+CHECKS = [law.id for law in LAWS if law.id not in {"expected", "split"}]
 
 
 @cache

@@ -6,9 +6,9 @@ they could take, in keys and values, and in text that is split over several fram
 
 import base64
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -25,6 +25,9 @@ _SECRET_NAME = re.compile(r"(?i)key|token|secret|passw|credential|auth|cookie|se
 _SHORTEST_VALUE = 8
 _SHORTEST_NAME = 4
 _LONGEST_ID = 64
+_SHORTEST_FORM = 12
+_LONGEST_FORM = 255
+"""Characters that are kept of a text that goes on in a later frame."""
 
 
 class Secret(Struct, frozen=True):
@@ -36,6 +39,13 @@ class Secret(Struct, frozen=True):
     rule: str
     value: str
     word: bool = False
+
+
+Forms: TypeAlias = Callable[[str, str], str | None]
+
+
+def no_forms(_text: str, _before: str) -> None:
+    """Find nothing: the secrets are known."""
 
 
 class Leak(Struct, frozen=True):
@@ -73,9 +83,14 @@ def machine_secrets(  # noqa: PLR0913 - one argument a kind of secret
 
 
 class LeakFinder:
-    """Looks for secrets frame by frame, in order. Memory is bounded by the places that text has."""
+    """Looks for secrets frame by frame, in order. Memory is bounded by the places that text has.
 
-    def __init__(self, secrets: Iterable[Secret]) -> None:
+    `forms` names what a text, or what it ends that stood before it, holds that its form alone
+    gives away; None where there is nothing.
+    """
+
+    def __init__(self, secrets: Iterable[Secret], forms: Forms = no_forms) -> None:
+        self._forms = forms
         self._rules: dict[str, str] = {}
         self._words: dict[str, tuple[re.Pattern[str], str]] = {}
         for secret in secrets:
@@ -88,7 +103,7 @@ class LeakFinder:
                 elif text:
                     self._rules.setdefault(text, rule)
         longest = max(map(len, [*self._rules, *self._words]), default=0)
-        self._keep = max(longest - 1, 0)
+        self._keep = max(longest - 1, _LONGEST_FORM)
         self._tails: dict[tuple[object, ...], str] = {}
 
     def header(self, header: Header) -> Iterator[Leak]:
@@ -98,7 +113,7 @@ class LeakFinder:
             ("capabilities", repr(header.capabilities)),
             ("agent", f"{header.agent.name} {header.agent.version} {header.protocol}"),
         ):
-            if rule := self._find(text):
+            if rule := self._find(text) or self._forms(text, ""):
                 yield Leak(0, where, rule)
 
     def frame(self, frame: Frame) -> Iterator[Leak]:
@@ -107,7 +122,8 @@ class LeakFinder:
         if isinstance(frame.b64, str):
             content = base64.b64decode(frame.b64).decode("latin-1")
         for path, text, beside in _strings(content, (), ()):
-            rule = self._find(text) or self._joined(frame, path, text, beside)
+            rule = self._find(text) or self._forms(text, "")
+            rule = rule or self._joined(frame, path, text, beside)
             if rule:
                 yield Leak(frame.seq, ".".join(map(str, path)) or "its text", rule)
 
@@ -135,15 +151,21 @@ class LeakFinder:
         for key in (place, *((*place, *pair) for pair in beside)):
             tail = self._tails.get(key, "")
             if tail and found is None:
-                found = self._find(tail + text[: self._keep + 1])
+                more = text[: self._keep + 1]
+                found = self._find(tail + more)
+                # Names are not split over frames, and what each frame says again goes on with
+                # nothing: most of what frames hold is that.
+                again = len(text) >= _SHORTEST_FORM and tail.endswith(text)
+                if found is None and path[-1:] != ("key",) and not again:
+                    found = self._forms(more, tail)
             # After a finding, or there would be one in each frame that follows.
             self._tails[key] = "" if found else (tail + text)[-self._keep :]
         return found
 
 
-def find_leaks(path: Path, secrets: Iterable[Secret]) -> list[Leak]:
+def find_leaks(path: Path, secrets: Iterable[Secret], forms: Forms = no_forms) -> list[Leak]:
     """Return what is found in a cassette's file, finished or not. Raises CassetteError."""
-    finder = LeakFinder(secrets)
+    finder = LeakFinder(secrets, forms)
     with open_cassette(path) as cassette:
         leaks = list(finder.header(cassette.header))
         for frame in cassette:

@@ -70,7 +70,8 @@ class Scrubber:
 
     `paths` gives for each real path its fixed one, `words` for each name of the machine's
     (host, user, kernel) its fixed one. `now` is the recording's start in seconds since 1970:
-    times within eight days of it are the run's. `keep` is the scenario's text.
+    times within eight days of it, or of one of `also`, are the run's. `keep` is the scenario's
+    text.
     """
 
     def __init__(  # noqa: PLR0913 - one argument a kind of thing
@@ -82,12 +83,13 @@ class Scrubber:
         port: int,
         now: float,
         keep: str = "",
+        also: Iterable[float] = (),
     ) -> None:
         self.applied = [*RULES, *(["wire"] if rules != Rules() else [])]
         self._rules = rules
         self._port = port
         self._real_port = str(port)
-        self._now = now
+        self._moments = (now, *also)
         self._keep = keep
         self._ids = Ids(int(BASE.timestamp() * 1000), keep)
         self._processes: dict[str, int] = {}
@@ -184,7 +186,7 @@ class Scrubber:
             if 0 <= value / scale - BASE.timestamp() < 1:
                 # It is one already, as a part of an id: there it tells two ids apart.
                 return value
-            if abs(value / scale - self._now) < _NEAR and str(value) not in self._keep:
+            if self._is_near(value / scale) and str(value) not in self._keep:
                 return type(value)(BASE.timestamp() * scale)
         return value
 
@@ -199,7 +201,10 @@ class Scrubber:
             then = datetime(int(year), int(month), int(day), tzinfo=UTC)
         except ValueError:
             return False
-        return abs(then.timestamp() - self._now) < _NEAR and whole not in self._keep
+        return self._is_near(then.timestamp()) and whole not in self._keep
+
+    def _is_near(self, moment: float) -> bool:
+        return any(abs(moment - when) < _NEAR for when in self._moments)
 
     def _date(self, match: re.Match[str]) -> str:
         year, month, day, between, _, colon, _, _, fraction = match.groups()

@@ -3,21 +3,23 @@
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+import traceback
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, Final
 
-from harness.cassette import CassetteError, Frame, Header, open_cassette
+from harness.cassette import CassetteError, Header, open_cassette
 from harness.conformance.corpus import Corpus, Target, unusable
-from harness.conformance.expected import ExpectedError
-from harness.conformance.judge import Judge, Rules
-from harness.conformance.law import Place
-from harness.conformance.laws.reruns import RERUN, Deterministic, rerun
+from harness.conformance.expected import Expected, ExpectedError
+from harness.conformance.judge import LAWS, Judge, Rules
+from harness.conformance.known import Known
+from harness.conformance.levels import Held, held_to
 from harness.conformance.report import FAILED, UNUSABLE, CassetteResult, CheckResult, Report
-from harness.subject import RAISED, Aside, Reference, Subject, told
+from harness.conformance.rerunning import Reruns, after, planned
+from harness.subject import Aside, Claims, Reference, Subject, told
 from harness.surfaces import SurfaceError, surface
 
 PENDING_SUFFIX = ".new"
@@ -30,6 +32,9 @@ RulesOf = Callable[[Header], Rules]
 
 Progress = Callable[[int, int, str], None]
 """Called before each cassette: its number from 1, how many there are, its id."""
+
+Finished = Callable[[CassetteResult], None]
+"""Called with each cassette's result as soon as it is there."""
 
 
 class PinError(Exception):
@@ -49,7 +54,7 @@ def rules_of(header: Header) -> Rules:
     return Rules(found.kinds(), found.ignored)
 
 
-def check(  # noqa: PLR0913 - a selection, and where things lie
+def check(  # noqa: C901, PLR0913 - a selection, where things lie; one step after another
     names: Sequence[str | Path] = (),
     *,
     cassettes: Path,
@@ -60,35 +65,65 @@ def check(  # noqa: PLR0913 - a selection, and where things lie
     rules: RulesOf = rules_of,
     orphans: bool | None = None,
     progress: Progress | None = None,
+    held: Held | None = None,
+    finished: Finished | None = None,
+    known: Known | None = None,
 ) -> Report:
     """Judge a subject (the reference normalizers, if none) on cassettes.
 
     `names` are paths or ids, and none of them means the corpus under `cassettes`, with the
     orphan check in both directions (`orphans` says otherwise). Without `expected` nothing is
-    compared. Nothing that a cassette, an expected file or a subject does raises: it is in the
-    report.
+    compared. `held` is what the subject is held to (what it claims, if not given), `known` the
+    failures that are excused. Nothing that a cassette, an expected file or a subject does raises:
+    it is in the report. Raises KnownError where `known` lists what there is not.
     """
     began = time.perf_counter()
     subject = subject or Reference()
+    held = held or held_to(subject)
     corpus = Corpus(cassettes, expected)
-    targets, results = corpus.select(names, surface, scenario)
+    targets, unknown = corpus.select(names, surface, scenario)
+    results: list[CassetteResult] = []
+
+    def take(result: CassetteResult) -> None:
+        results.append(result)
+        if finished is not None:
+            finished(result)
+
+    for result in unknown:
+        take(result)
+    if known is not None:
+        ids = {t.id for t in (*corpus.all(), *targets)}
+        known.verify(ids, {law.id for law in LAWS})
     for number, target in enumerate(targets, 1):
         if progress is not None:
             progress(number, len(targets), target.id)
-        result = check_one(target, corpus, subject, rules)
+        result = check_one(target, corpus, subject, rules, held=held)
+        if known is not None:
+            known.apply(result)
         if surface in {None, result.surface} and scenario in {None, result.scenario}:
-            results.append(result)
+            take(result)
     if not names if orphans is None else orphans:
-        results += corpus.orphans(surface, scenario)
-    return Report(subject.name, results, time.perf_counter() - began)
+        for result in corpus.orphans(surface, scenario):
+            take(result)
+    return Report(
+        subject.name,
+        results,
+        time.perf_counter() - began,
+        getattr(subject, "claims", Claims()),
+        held.levels,
+        held.by,
+        known_by=str(known.path) if known is not None else "",
+    )
 
 
-def check_one(
+def check_one(  # noqa: PLR0913 - a selection, and what it is held to
     target: Target,
     corpus: Corpus,
     subject: Subject,
     rules: RulesOf = rules_of,
     pins: BinaryIO | None = None,
+    *,
+    held: Held | None = None,
 ) -> CassetteResult:
     """Judge a subject on one cassette. With `pins`, write its canonical lines instead of comparing.
 
@@ -98,7 +133,7 @@ def check_one(
     try:
         # What the subject prints is no result of ours.
         with redirect_stdout(Aside()):
-            _judge(target, corpus, subject, rules, pins, result)
+            _judge(target, corpus, subject, rules, pins, result, held or held_to(subject))
     except CassetteError as error:
         where = f"{error.path}:{error.line}" if error.line else str(error.path)
         _give_up(result, f"{where}: {error.problem}", error.hint)
@@ -106,7 +141,25 @@ def check_one(
         _give_up(result, str(error), "")
     except SurfaceError as error:
         _give_up(result, f"{target.path}: {error}", "use the harness version that recorded it")
+    except Exception as error:
+        if pins is not None and isinstance(error, OSError):
+            raise
+        _own_fault(result, error)
+    after(subject, result)
     return result
+
+
+def _own_fault(result: CassetteResult, error: Exception) -> None:
+    """Say that the harness itself failed: no other cassette is the worse for it."""
+    trace = traceback.extract_tb(error.__traceback__)[-1]
+    _give_up(
+        result,
+        f"the harness failed, not the normalizer: {type(error).__name__}: {told(error)} "
+        f"({Path(trace.filename).name}, line {trace.lineno})",
+        "report it, with the trace on stderr",
+    )
+    result.fault = "harness"
+    traceback.print_exception(error)
 
 
 def _give_up(result: CassetteResult, problem: str, hint: str) -> None:
@@ -123,11 +176,15 @@ def _judge(  # noqa: PLR0913, PLR0917 - the parts of one verdict
     rules: RulesOf,
     pins: BinaryIO | None,
     result: CassetteResult,
+    held: Held,
 ) -> None:
     with open_cassette(target.path) as cassette:
         header = cassette.header
         result.surface, result.agent = header.surface, header.agent.id
         result.scenario, result.provenance = header.scenario, header.provenance
+        if held.surfaces is not None and header.surface not in held.surfaces:
+            result.verdict = "not-claimed"
+            return
         name = target.id if target.shipped else header.id
         if name != header.id:
             raise CassetteError(
@@ -144,21 +201,23 @@ def _judge(  # noqa: PLR0913, PLR0917 - the parts of one verdict
             if compared and pinned is not None:
                 judge.compare(pinned)
             # A cassette that is small is read once for all runs.
-            small = cassette.size <= SMALL
-            frames = list(cassette) if small else cassette
-            judge.run(frames)
+            kept = list(cassette) if cassette.size <= SMALL else None
+            if kept is not None:
+                planned(subject, judge, kept)
+            judge.run(cassette if kept is None else kept)
             judge.finish(truncated=cassette.truncated)
         finally:
             judge.close()
             result.checks = [law.result for law in judge.laws]
             result.frames, result.events = judge.frames, judge.events
         result.truncated = cassette.truncated
-    deterministic = Deterministic(Place(name))
-    result.checks.append(deterministic.result)
+    reruns = Reruns(subject, judge, name)
+    result.checks += [law.result for law in reruns.laws]
     if judge.failed:
-        deterministic.not_judged("the normalizer stopped in the first run")
+        reruns.not_judged("the normalizer stopped in the first run")
     else:
-        _reruns(target.path, frames if small else None, subject, judge, deterministic)
+        reruns.run(target.path, kept)
+    result.checks = held.of(result.checks)
     failed = any(c.status == "fail" for c in result.checks)
     result.verdict = "fail" if failed else "pass"
     if result.truncated:
@@ -167,7 +226,7 @@ def _judge(  # noqa: PLR0913, PLR0917 - the parts of one verdict
             "recorder was killed"
         )
         result.hint = "record it again with `harness record`"
-    elif pinned is not None and not compared:
+    elif pinned is not None and not compared and held.to(Expected.id):
         result.problem = f"{pinned}: there is no expected output for this cassette"
         result.hint = "`harness accept` pins its output, once it is right"
     if result.problem and not failed:
@@ -180,31 +239,6 @@ def _pinned(target: Target, corpus: Corpus, name: str) -> Path | None:
     if path is not None and (target.shipped or path.is_file()):
         return path
     return None
-
-
-def _reruns(
-    path: Path,
-    frames: Iterable[Frame] | None,
-    subject: Subject,
-    judge: Judge,
-    deterministic: Deterministic,
-) -> None:
-    """Feed the frames again, twice; they are read again where they were not kept."""
-    record = judge.record
-    fed = len(record.counts)
-    for law, upto in ((deterministic, fed), (judge.prefix, fed // 2)):
-        try:
-            session = subject.open(judge.header)
-        except RAISED as error:
-            law.fail("", "one more session", f"{type(error).__name__}: {told(error)}")
-            continue
-        if frames is not None:
-            rerun(law, session, frames, record, upto)
-        else:
-            with open_cassette(path) as again:
-                rerun(law, session, again, record, upto)
-        if judge.frames > RERUN:
-            law.result.note = f"on the first {upto:,} of {judge.frames:,} frames"
 
 
 def canonical_lines(

@@ -12,7 +12,11 @@ from harness import output as out
 from harness.cassette import CassetteError, CassetteReader, open_cassette
 from harness.cassette.show import printable
 from harness.conformance.check import PinError, check, write_expected
+from harness.conformance.known import find_known
+from harness.conformance.levels import held_to
 from harness.conformance.render import render_terminal, report_json
+from harness.conformance.reports.forms import shown
+from harness.conformance.reports.live import Live
 from harness.project import Project
 from harness.projection.stages import Stage, native_in, stage
 from harness.subject import (
@@ -20,35 +24,49 @@ from harness.subject import (
     Aside,
     Given,
     Junk,
-    Reference,
     Subject,
     coerce,
     listed,
-    load_subject,
-    told,
+    said,
 )
+from harness.subject.choice import choices, running, stopped
 from harness.surfaces import SurfaceError, surface
 
 
-def check_command(project: Project, paths: Sequence[Path], arguments: argparse.Namespace) -> int:
-    """Judge a normalizer on cassettes; return the exit code. Raises SubjectError."""
+def check_command(
+    project: Project, paths: Sequence[Path], arguments: argparse.Namespace, live: Live
+) -> int:
+    """Judge a normalizer on cassettes; return the exit code. Raises SubjectError, KnownError.
+
+    Every form of its report is made of the stream that `live` takes.
+    """
+    known = find_known(arguments.known_failures, (Path.cwd(), project.root))
     show = out.progress()
-    with _descriptor_aside():
+    chosen = choices(arguments)
+    with _descriptor_aside(), running(chosen) as subject:
+        held = held_to(subject, chosen.levels, chosen.levels_by, chosen.surfaces)
+        live.begin(subject.name, getattr(subject, "claims", None), held.levels, held.by)
         report = check(
             paths,
             cassettes=project.cassettes,
             expected=project.expected,
-            subject=_subject(arguments.normalizer),
+            subject=subject,
             surface=arguments.surface,
             scenario=arguments.scenario,
             orphans=not arguments.cassettes,
             progress=lambda number, total, id_: show(f"{number}/{total} {id_}"),
+            held=held,
+            finished=live.add,
+            known=known,
         )
+        report.problem = stopped(subject)
     show("")
     if arguments.json:
         out.say(report_json(report).decode())
     else:
-        out.say(render_terminal(report, colour=out.colour()))
+        text = render_terminal(report, colour=out.colour() and not live.takes_stdout)
+        (out.note if live.takes_stdout else out.say)(shown(text))
+    live.ended(report)
     return report.exit_code
 
 
@@ -82,13 +100,13 @@ def accept_command(project: Project, paths: Sequence[Path], arguments: argparse.
     return code
 
 
-def replay_command(path: Path, normalizer: str | None, stage_name: str) -> int:
+def replay_command(path: Path, arguments: argparse.Namespace) -> int:
     """Print one stage of a cassette (`STAGES`), one JSON value a line; return the exit code.
 
     What a projection leaves out is said on stderr. Raises SubjectError and CassetteError.
     """
-    subject = _subject(normalizer) or Reference()
-    with open_cassette(path) as cassette:
+    stage_name = arguments.stage
+    with running(choices(arguments)) as subject, open_cassette(path) as cassette:
         try:
             surface(cassette.header.surface)
         except SurfaceError as unknown:
@@ -122,7 +140,7 @@ def _replay(path: Path, cassette: CassetteReader, subject: Subject, of: Stage) -
         error = raised.error
         out.note(
             f"harness replay: {path}: the normalizer {subject.name} raised at {place}: "
-            f"{type(error).__name__}: {told(error)}"
+            f"{said(error)}"
         )
         return out.NOT_CONFORMING
     for line in of.close():
@@ -164,16 +182,6 @@ def _print(events: Sequence[Given], of: Stage) -> int:
             for line in of.feed(event):
                 out.say(line.decode())
     return junk
-
-
-def _subject(spec: str | None) -> Subject | None:
-    if spec is None:
-        return None
-    if not spec.strip():
-        # An empty shell variable, most likely: nothing was asked for.
-        raise out.UsageError("--normalizer is empty: write it as package.module:name")
-    with redirect_stdout(Aside()):
-        return load_subject(spec)
 
 
 @contextmanager

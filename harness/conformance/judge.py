@@ -32,12 +32,12 @@ from harness.conformance.laws.items import Deltas, Items
 from harness.conformance.laws.nesting import Nesting, Tasks
 from harness.conformance.laws.outcomes import Cancelled, Outcome
 from harness.conformance.laws.replay import Replay
-from harness.conformance.laws.reruns import Deterministic, Prefix, Record
+from harness.conformance.laws.reruns import Apart, Deterministic, Prefix, Record, Split, sent
 from harness.conformance.laws.schema import Schema
 from harness.conformance.laws.text import Text
 from harness.conformance.laws.turns import Requests, Turns
 from harness.conformance.laws.usage import Usage
-from harness.subject import RAISED, Junk, Subject, coerce, listed, told
+from harness.subject import RAISED, Junk, Subject, coerce, listed, said, told
 from harness.surfaces.base import Kinds
 
 
@@ -61,7 +61,7 @@ class Runs(Law):
         self.fail(
             "",
             f"{doing} without an error",
-            f"{type(error).__name__}: {told(error)}",
+            said(error),
             "a line that is not understood is warned about, not raised",
         )
 
@@ -90,6 +90,8 @@ LAWS: Final[tuple[type[Law], ...]] = (
     Prefix,
     Expected,
     Deterministic,
+    Apart,
+    Split,
 )
 """Every check, in the order of a report."""
 
@@ -192,7 +194,7 @@ class Judge:
         name_of, ignored, place = self._kinds.of, self._ignored, self.place
         remember, iso, record = self._window.frames.append, self._clock.clock.iso, self.record
         renamer = self._renamer
-        for frame in frames:
+        for frame in sent(session, frames):
             seq, at, content = frame.seq, frame.at, frame.data
             if content is UNSET:
                 content = frame.content
@@ -213,7 +215,7 @@ class Judge:
             if record.open:
                 record.frame(kind, renamer.count)
             self.frames = seq
-        place.event, place.of = 0, None
+        place.event, place.of, place.closing = 0, None, True
         try:
             events = listed(session.close())
         except RAISED as error:

@@ -32,10 +32,11 @@ class Where(NamedTuple):
 class Place:
     """Where the run is now: the frame being fed, the event being judged."""
 
-    __slots__ = ("cassette", "event", "failures", "frame", "kind", "of")
+    __slots__ = ("cassette", "closing", "event", "failures", "frame", "kind", "of")
 
     def __init__(self, cassette: str) -> None:
         self.cassette = cassette
+        self.closing = False
         self.frame = 0
         self.kind = ""
         self.event = 0

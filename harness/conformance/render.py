@@ -9,16 +9,24 @@ import msgspec
 from harness.cassette.show import printable
 from harness.conformance.report import CassetteResult, CheckResult, Report, Violation
 
-_COLOURS: Final = {"pass": "32", "fail": "31", "unusable": "33", "not-judged": "33"}
+_COLOURS: Final = {"pass": "32", "fail": "31"} | dict.fromkeys(
+    ("unusable", "not-judged", "not-claimed", "known"), "33"
+)
 _EXPLAINED: Final = 20
 """How many violations of one cassette are shown."""
+
+
+_STDERR: Final = 20
+"""How many lines of a normalizer's stderr are shown."""
+_BLAMED: Final = {"subject": "normalizer", "harness": "harness"}
 
 
 def report_json(report: Report) -> bytes:
     """Return the report as one JSON object, with its exit code."""
     value: dict[str, Any] = msgspec.to_builtins(report)
     counts = Counter(c.verdict for c in report.cassettes)
-    value["summary"] = {v: counts[v] for v in ("pass", "fail", "unusable")}
+    value["summary"] = {v: counts[v] for v in ("pass", "fail", "unusable", "not-claimed")}
+    value["summary"]["known"] = _known(report.cassettes)
     value["exit_code"] = report.exit_code
     return msgspec.json.format(msgspec.json.encode(value), indent=2)
 
@@ -36,13 +44,14 @@ def _lines(report: Report, *, colour: bool, verbose: bool) -> Iterator[str]:
     if not report.cassettes:
         yield "nothing was checked: no cassette fits; see `harness list cassettes`"
         return
-    width = max(len(printable(c.id)) for c in report.cassettes)
-    for cassette in report.cassettes:
+    judged = [c for c in report.cassettes if c.verdict != "not-claimed"]
+    width = max((len(printable(c.id)) for c in judged), default=0)
+    for cassette in judged:
         mark = _paint(f"{cassette.verdict:<8}", cassette.verdict, colour=colour)
         yield f"{mark} {printable(cassette.id):<{width}}  {_facts(cassette)}".rstrip()
         if verbose:
             yield from (_check_line(c, colour=colour) for c in cassette.checks)
-    for cassette in report.cassettes:
+    for cassette in judged:
         if cassette.verdict != "pass":
             yield ""
             yield from _trouble(cassette, colour=colour)
@@ -56,7 +65,14 @@ def _facts(cassette: CassetteResult) -> str:
         facts.append("truncated")
     if failed := cassette.failed():
         facts.append("fails " + ", ".join(failed))
+    if known := [c.id for c in cassette.checks if c.status == "known"]:
+        facts.append("known to fail " + ", ".join(known))
     return "; ".join(facts)
+
+
+def _known(cassettes: list[CassetteResult]) -> int:
+    """How many failures are excused."""
+    return sum(c.status == "known" for cassette in cassettes for c in cassette.checks)
 
 
 def _check_line(check: CheckResult, *, colour: bool) -> str:
@@ -84,6 +100,17 @@ def _trouble(cassette: CassetteResult, *, colour: bool) -> Iterator[str]:
             yield f"    … and {check.more:,} more of this law"
     if shown > _EXPLAINED:
         yield f"  … {shown - _EXPLAINED} more violations are in --json"
+    yield from _blame(cassette)
+
+
+def _blame(cassette: CassetteResult) -> Iterator[str]:
+    """Whose fault it is, and what it said."""
+    if cassette.fault:
+        yield f"  at fault: the {_BLAMED[cassette.fault]}"
+    if cassette.stderr:
+        yield "  its stderr ends with:"
+        for line in cassette.stderr.splitlines()[-_STDERR:]:
+            yield printable(f"    {line}")
 
 
 def _violation(violation: Violation) -> Iterator[str]:
@@ -109,10 +136,32 @@ def _summary(report: Report, *, colour: bool) -> str:
         if counts[v]
     ]
     events = sum(c.events for c in report.cassettes)
-    return (
-        f"{printable(report.subject)}: {', '.join(parts)}; {len(report.cassettes)} cassettes, "
+    judged = len(report.cassettes) - counts["not-claimed"]
+    said = (
+        f"{_who(report)}: {', '.join(parts) or 'nothing was checked'}; {judged} cassettes, "
         f"{events:,} events, {report.seconds:.2f} s"
     )
+    if counts["not-claimed"]:
+        left = Counter(c.surface for c in report.cassettes if c.verdict == "not-claimed")
+        named = ", ".join(f"{printable(s)} {n}" for s, n in sorted(left.items()))
+        said += f"\n{counts['not-claimed']} cassettes not claimed, and not run: {named}"
+    if report.known_by:
+        said += (
+            f"\n{_known(report.cassettes)} known failures excused ({printable(report.known_by)})"
+        )
+    if report.held_by:
+        said += f"\nheld to {', '.join(report.held) or 'nothing'} ({report.held_by})"
+    if report.problem:
+        said += f"\n{_paint('fail', 'fail', colour=colour)}: {printable(report.problem)}"
+    return said
+
+
+def _who(report: Report) -> str:
+    claims = report.claims
+    name = "" if claims.name == report.subject else claims.name
+    more = " ".join(part for part in (name, claims.version, claims.language) if part)
+    known = claims.version and f" ({more})"
+    return printable(f"{report.subject}{known}")
 
 
 def _paint(text: str, meaning: str, *, colour: bool) -> str:

@@ -4,11 +4,19 @@ from typing import Final, Literal
 
 from msgspec import Struct, field
 
+from harness.subject import Claims
+from harness.subject.protocol import LEVELS, Level
+
 PER_LAW: Final = 5
 """How many violations of one law in one cassette are shown; the rest is counted."""
 
-Status = Literal["pass", "fail", "not-judged"]
-Verdict = Literal["pass", "fail", "unusable"]
+Status = Literal["pass", "fail", "not-judged", "known"]
+"""`known` is a failure that known-failures.toml excuses."""
+Verdict = Literal["pass", "fail", "unusable", "not-claimed"]
+"""`not-claimed` is a surface that the subject does not claim: it was not run, and is no pass."""
+
+Blame = Literal["", "subject", "harness"]
+"""Whose fault it is that a cassette does not pass; empty where it passes, or is unusable."""
 
 OK, FAILED, NOTHING, UNUSABLE = 0, 1, 3, 4
 
@@ -49,7 +57,11 @@ class CheckResult(Struct):
 
 
 class CassetteResult(Struct):
-    """One cassette's verdict. `problem` and `hint` say why it is unusable."""
+    """One cassette's verdict. `problem` and `hint` say why it is unusable.
+
+    `fault` is whose it is where it does not pass; `stderr` is then the end of what a normalizer
+    behind a command said there meanwhile.
+    """
 
     id: str
     path: str
@@ -63,6 +75,8 @@ class CassetteResult(Struct):
     events: int = 0
     problem: str = ""
     hint: str = ""
+    fault: Blame = ""
+    stderr: str = ""
     checks: list[CheckResult] = field(default_factory=list)
 
     def check(self, id_: str) -> CheckResult:
@@ -78,11 +92,21 @@ class CassetteResult(Struct):
 
 
 class Report(Struct):
-    """What `check` found. `seconds` is wall time, start-up apart."""
+    """What `check` found. `seconds` is wall time, start-up apart.
+
+    `claims` is what the subject says of itself, `held` the levels that it was held to, and
+    `held_by` what says so. `problem` is what was wrong with how its process ended, `known_by`
+    the file whose known failures are excused.
+    """
 
     subject: str
     cassettes: list[CassetteResult]
     seconds: float = 0.0
+    claims: Claims = Claims()
+    held: tuple[Level, ...] = LEVELS
+    held_by: str = ""
+    problem: str = ""
+    known_by: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -91,9 +115,9 @@ class Report(Struct):
         A failure says something definite about the subject, so it comes before an unusable
         file.
         """
-        if not self.cassettes:
+        verdicts = {c.verdict for c in self.cassettes} - {"not-claimed"}
+        if not verdicts:
             return NOTHING
-        verdicts = {c.verdict for c in self.cassettes}
-        if "fail" in verdicts:
+        if "fail" in verdicts or self.problem:
             return FAILED
         return UNUSABLE if "unusable" in verdicts else OK

@@ -53,6 +53,7 @@ class ModelServer:
         """The requests so far that the script does not expect."""
         self.requests: list[Logged] = []
         """All requests so far, in the order in which they came in whole."""
+        self.notices: list[str] = []
         self.held = asyncio.Event()
         """Set once a `hold` was reached."""
         self._given: defaultdict[Place, asyncio.Event] = defaultdict(asyncio.Event)
@@ -75,6 +76,14 @@ class ModelServer:
     def unused(self) -> list[str]:
         """Return the steps never used so far, readable: `text.yaml:6: turn 1, say: Hello`."""
         return self._script.unused()
+
+    def refusals(self) -> list[str]:
+        """Return the requests that the script does not expect, a line each."""
+        return [f"a request that the script does not expect: {p}" for p in self.problems]
+
+    def unmet(self) -> list[str]:
+        """Return where the script was not followed: `refusals`, and the steps never used."""
+        return [*self.refusals(), *(f"a step that was not used: {s}" for s in self.unused())]
 
     async def __aenter__(self) -> Self:
         if self._sockets is None:

@@ -1,6 +1,7 @@
 """`harness record`: one recording or many, what each came to, and one exit code for all."""
 
 import math
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from msgspec import Struct
 from harness import output as out
 from harness.recording.agents import find_agent
 from harness.recording.errors import RecordError
+from harness.recording.models import Choice, Live, Taped
 from harness.recording.record import Progress, Recording, record
 from harness.recording.verify import differences
 from harness.scenarios import scenario, scenario_ids
@@ -38,6 +40,7 @@ class Batch(Struct, frozen=True):
     verify: bool = False
     agents: list[str] = []
     corpus: bool = False
+    model: Choice = None
 
 
 class Outcome(Struct, frozen=True, omit_defaults=True):
@@ -57,6 +60,16 @@ def record_all(batch: Batch) -> int:
     if batch.timeout is not None and not (math.isfinite(batch.timeout) and batch.timeout > 0):
         raise out.UsageError(f"--timeout {batch.timeout}: a number of seconds above 0 is needed")
     work = plan(batch)
+    if isinstance(batch.model, Taped) and batch.model.path is not None and len(work) > 1:
+        raise out.UsageError(
+            "--model-cassette FILE is one recording's: name one --surface (or --agent) and one "
+            "--scenario, or give no FILE, for those in cassettes/"
+        )
+    if isinstance(batch.model, Live):
+        from harness.gateway.upstream import Upstream  # noqa: PLC0415 - of live recordings alone
+
+        if notice := Upstream(batch.model, os.environ).notice():
+            out.note(f"harness record: {notice}")
     outcomes = [_one(batch, room, agent, name) for room, agent, name in work]
     if batch.json:
         out.say_json([_plain(outcome) for outcome in outcomes])
@@ -161,6 +174,7 @@ def _one(batch: Batch, room: Surface, agent: str, name: str) -> Outcome:
             port=batch.port,
             corpus=batch.corpus,
             on_event=step,
+            model=batch.model,
         )
     except RecordError as error:
         show("")
@@ -175,7 +189,13 @@ def _one(batch: Batch, room: Surface, agent: str, name: str) -> Outcome:
 
 
 def _verified(batch: Batch, agent: str, first: Recording) -> Outcome:
-    """Record a second time, elsewhere: it must be the same but for what is volatile."""
+    """Record a second time, elsewhere: it must be the same but for what is volatile.
+
+    What was recorded of a real model is played then: it is asked once.
+    """
+    model = batch.model
+    if isinstance(model, Live):
+        model = Taped(path=first.model)
     label = f"{first.surface}/{first.scenario}"
     with tempfile.TemporaryDirectory(prefix="harness-verify-") as folder:
         try:
@@ -188,6 +208,7 @@ def _verified(batch: Batch, agent: str, first: Recording) -> Outcome:
                 isolate=batch.isolate,
                 timeout=batch.timeout,
                 port=batch.port,
+                model=model,
             )
         except RecordError as error:
             out.note(f"harness record: {label}: recording it again: {error}")
@@ -213,6 +234,8 @@ def describe(recording: Recording) -> str:
         lines.append(
             f"  {recording.refused_connections} attempts to reach beyond loopback were refused"
         )
+    if recording.model is not None:
+        lines.append(f"  the model's answers: {recording.model}")
     lines += [f"  unhandled: {what}" for what in recording.unhandled]
     lines += [f"  {notice}" for notice in recording.notices]
     return "\n".join(lines)
@@ -239,6 +262,7 @@ def _plain(outcome: Outcome) -> dict[str, Any]:
             "unhandled": recording.unhandled,
             "notices": recording.notices,
         }
+        | ({"model_cassette": str(recording.model)} if recording.model is not None else {})
         | _second(outcome)
     )
 

@@ -34,15 +34,16 @@ class Home:
     """A temporary folder with `home/` and `workspace/`, removed at the end of the `with` block.
 
     The workspace is a git repository with the scenario's files in one commit, the same in each
-    recording. `mark` is the recording's id, which all processes of it inherit.
+    recording. `mark` is the recording's id, which all processes of it inherit; `root` is an empty
+    folder that is there already, and goes in the end.
 
     Raises RecordError (5) where git is missing, (4) where there is no room for the files.
     """
 
-    def __init__(self, files: Mapping[str, str], mark: str) -> None:
+    def __init__(self, files: Mapping[str, str], mark: str, root: Path | None = None) -> None:
         self._mark = mark
         try:
-            self.root = Path(os.path.realpath(tempfile.mkdtemp(prefix="harness-")))
+            self.root = root or Path(os.path.realpath(tempfile.mkdtemp(prefix="harness-")))
         except OSError as error:
             raise RecordError(4, f"making a temporary folder: {error}; set TMPDIR") from error
         self.home = self.root / "home"

@@ -10,9 +10,10 @@ import socket
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -24,7 +25,7 @@ from harness.cassette import (
     Header,
     open_cassette,
 )
-from harness.cassette.leaks import find_leaks, machine_secrets
+from harness.cassette.leaks import Secret, find_leaks, machine_secrets
 from harness.cassette.scrub import Scrubber, ScrubError
 from harness.model_server import ModelServer
 from harness.playback.shim import PLAYED
@@ -33,6 +34,7 @@ from harness.recording.configure import configure
 from harness.recording.errors import RecordError
 from harness.recording.home import KEY, Home
 from harness.recording.isolation import IsolationError, Namespace, why_not
+from harness.recording.models import Choice, Live, Model, unless_failing
 from harness.recording.played import keep_real, not_for_the_corpus, sources_of
 from harness.recording.session import Limits, Session, drive
 from harness.recording.strays import end_strays
@@ -41,6 +43,9 @@ from harness.scenarios import Scenario, ScenarioError, scenario
 from harness.surfaces import Surface, SurfaceError, surface
 from harness.surfaces.base import Action, Driver, Program, Setup, Start
 from harness.surfaces.registry import AgentSource
+
+if TYPE_CHECKING:
+    from harness.gateway.recording import RealModel
 
 _LEAKS_SHOWN = 3
 _LAST_PORT = 65535
@@ -57,7 +62,8 @@ class Recording(Struct, frozen=True):
     """What came of a recording. `seconds` is wall time; `notices` are worth a person's look.
 
     `refused_connections` counts attempts to leave the network namespace (None: not isolated),
-    `unhandled` names what the agent asked and the client did not know.
+    `unhandled` names what the agent asked and the client did not know, `model` is the cassette
+    with a real model's answers.
     """
 
     surface: str
@@ -70,6 +76,7 @@ class Recording(Struct, frozen=True):
     refused_connections: int | None
     unhandled: list[str]
     notices: list[str]
+    model: Path | None = None
 
 
 def record(  # noqa: PLR0913 - each is a choice of the command's
@@ -85,6 +92,7 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     corpus: bool = False,
     on_event: Callable[[Progress], None] | None = None,
     limits: Limits | None = None,
+    model: Choice = None,
 ) -> Recording:
     """Record a scenario into `into/SURFACE/AGENT-VERSION/SCENARIO.jsonl`.
 
@@ -96,6 +104,9 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     An agent that is played back from a cassette asks no model: whether the script is followed is
     then not asked. Such a recording is `constructed`, and goes neither into the corpus nor into
     the place of another one.
+
+    `model`: None is the scenario's script. A real model's answers are kept beside the cassette
+    (`Live`), or played from there (`Taped`); live, the agent is isolated unless `isolate` is False.
 
     Raises RecordError; then nothing was changed under `into`, and no process is left. Ctrl-C
     and SIGTERM end it the same way, and then do what they do.
@@ -119,10 +130,12 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
         raise RecordError(3, f"{room.name} cannot express {scenario_id}: {reason}")
     source = room.manifest.agent(program.agent) or AgentSource(program.agent)
     bounds = limits or Limits(seconds=source.timeout if timeout is None else timeout)
-    job = _Job(room, program, story, into, bounds, port, on_event or (lambda _: None))
+    job = _Job(room, program, story, into, bounds, port, on_event or (lambda _: None), model)
     found = find_agent(room, agent_path, agent)
-    if found.played and corpus:
-        raise not_for_the_corpus(found.path)
+    _not_played(found, model, corpus=corpus)
+    if isinstance(model, Live) and isolate is None:
+        # With a real provider's answers in it, the agent may be led anywhere: fail closed.
+        isolate = True
     try:
         return asyncio.run(terminable(job.run(found, isolate)))
     except RecordError as error:
@@ -134,6 +147,13 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
         # All is cleaned up: now do what the signal was for.
         signal.raise_signal(error.number)
         raise RecordError(1, f"ended by {signal.Signals(error.number).name}") from None
+
+
+def _not_played(found: Found, model: Choice, *, corpus: bool) -> None:
+    if found.played and corpus:
+        raise not_for_the_corpus(found.path)
+    if found.played and model is not None:
+        raise RecordError(2, f"{found.path} is played back from a cassette: it asks no model")
 
 
 class _Job:
@@ -148,7 +168,10 @@ class _Job:
         limits: Limits,
         port: int,
         on_event: Callable[[Progress], None],
+        model: Choice,
     ) -> None:
+        self.model = model
+        self.real: RealModel | None = None
         self.room = room
         self.program = program
         self.story = story
@@ -165,14 +188,13 @@ class _Job:
             self.notices.append(notice)
         self.on_event(Progress("starting", 0))
         with contextlib.ExitStack() as stack:
-            home = stack.enter_context(Home(self.story.files, self.mark))
+            root = self._real(found, stack)
+            home = stack.enter_context(Home(self.story.files, self.mark, root))
             namespace = self._isolate(isolate)
             if namespace is not None:
                 stack.enter_context(namespace)
             listener = stack.enter_context(namespace.server if namespace else _listen(self.port))
-            async with ModelServer(
-                self.story, workspace=str(home.workspace), sockets=[listener]
-            ) as server:
+            async with self._serve(found, home, listener) as server:
                 path, session = await self._converse(found, home, server, namespace)
                 refused = namespace.refused() if namespace else None
         return Recording(
@@ -186,7 +208,32 @@ class _Job:
             refused_connections=refused,
             unhandled=session.asked,
             notices=self.notices,
+            model=self.real.tape if self.real else None,
         )
+
+    def _real(self, found: Found, stack: contextlib.ExitStack) -> Path | None:
+        """Return where a recording with a real model's answers works; None where it is any."""
+        if self.model is None:
+            return None
+        try:
+            from harness.gateway.recording import (  # noqa: PLC0415 - an extra of its own
+                RealModel,
+                held_folder,
+            )
+        except ImportError as error:
+            raise RecordError(
+                5, f"a real model's answers: {error}; pip install 'agent-wire-conformance[live]'"
+            ) from error
+        id_ = f"{self.room.name}/{self.program.agent}-{found.version}/{self.story.id}"
+        self.real = RealModel(self.model, id_, self.into)
+        stack.enter_context(held_folder(self.real.folder))
+        return self.real.folder
+
+    def _serve(self, found: Found, home: Home, listener: socket.socket) -> Model:
+        if self.real is None:
+            return ModelServer(self.story, workspace=str(home.workspace), sockets=[listener])
+        port = int(listener.getsockname()[1])
+        return self.real.serve(self.story, lambda: self._scrubber(found, home, port).text, listener)
 
     def _isolate(self, isolate: bool | None) -> Namespace | None:  # noqa: FBT001
         if isolate is False:
@@ -205,7 +252,7 @@ class _Job:
         return None
 
     async def _converse(
-        self, found: Found, home: Home, server: ModelServer, namespace: Namespace | None
+        self, found: Found, home: Home, server: Model, namespace: Namespace | None
     ) -> tuple[Path, Session]:
         recorder = self.room.recorder
         setup = Setup(
@@ -249,15 +296,18 @@ class _Job:
                     on_frame=lambda n: self._recorded(n, found, server),
                 )
                 try:
-                    await self._talk(session, setup, driver, first)
+                    await unless_failing(self._talk(session, setup, driver, first), server)
                 except RecordError as error:
                     raise _with_problems(error, server) from error
                 finally:
                     await asyncio.shield(self._end(session, namespace))
                 if found.played is None:
                     self._followed(server)
-                self._clean(writer, home)
-                self._finish(writer, session)
+                self.notices += server.notices
+                secrets = self._secrets(home)
+                with self._model_written(server, header, secrets, home):
+                    self._clean(writer, secrets)
+                    self._finish(writer, session)
                 return writer.path, session
         except (CassetteError, ScrubError) as error:
             raise RecordError(4, f"recording {header.id}: {error}") from error
@@ -267,7 +317,32 @@ class _Job:
                 with contextlib.suppress(OSError):
                     folder.rmdir()
 
-    def _recorded(self, frames: int, found: Found, server: ModelServer) -> None:
+    @contextlib.contextmanager
+    def _model_written(
+        self, server: Model, header: Header, secrets: list[Secret], home: Home
+    ) -> Iterator[None]:
+        """Put a live model's cassette in place once its agent's is; neither without the other."""
+        if self.real is None:
+            yield
+            return
+        # Where the agent works has the same name on each machine: the model may well repeat it.
+        of_model = [secret for secret in secrets if secret.value != str(home.root)]
+        part = self.real.write(server, header, of_model)
+        try:
+            yield
+            if part is not None:
+                part.replace(self.real.path)
+        except OSError as error:
+            raise RecordError(
+                4,
+                f"putting the model's cassette {self.real.path} in place: {error.strerror}; its "
+                "agent's is there, and of no use without it: record it again",
+            ) from error
+        finally:
+            if part is not None:
+                part.unlink(missing_ok=True)
+
+    def _recorded(self, frames: int, found: Found, server: Model) -> None:
         self.on_event(Progress("recording", frames))
         server.stir()
         if found.played and frames > 1:
@@ -299,23 +374,27 @@ class _Job:
         if left:
             self.notices.append(f"{left} processes had left the agent's group; they were ended")
 
-    def _followed(self, server: ModelServer) -> None:
-        """Raise where the script was not followed: requests that it lacks, steps not used."""
-        lines = _unexpected(server)
-        lines += [f"a step that was not used: {step}" for step in server.unused()]
-        if lines:
-            raise RecordError(1, "\n  ".join(["the script was not followed", *lines]))
+    def _followed(self, server: Model) -> None:
+        """Raise where the script, or the recorded model, was not followed."""
+        if lines := server.unmet():
+            what = "the script" if self.real is None else "the model's cassette"
+            raise RecordError(1, "\n  ".join([f"{what} was not followed", *lines]))
 
-    def _clean(self, writer: CassetteWriter, home: Home) -> None:
-        secrets = machine_secrets(
+    def _secrets(self, home: Home) -> list[Secret]:
+        return machine_secrets(
             host=socket.gethostname(),
             user=_user(),
             home=os.path.expanduser("~"),  # noqa: PTH111 - Path.home() may raise
             temp=str(home.root),
             environ=os.environ,
-            keys=[KEY],
+            keys=[KEY, *(self.real.keys if self.real else [])],
         )
-        leaks = find_leaks(writer.part, secrets)
+
+    def _clean(self, writer: CassetteWriter, secrets: list[Secret]) -> None:
+        if self.real is None:
+            leaks = find_leaks(writer.part, secrets)
+        else:
+            leaks = find_leaks(writer.part, [*secrets, *self.real.taken], self.real.form)
         if leaks:
             shown = "\n  ".join(map(str, leaks[:_LEAKS_SHOWN]))
             raise RecordError(
@@ -345,14 +424,14 @@ class _Job:
             agent=Agent(self.program.agent, found.version),
             scenario=self.story.id,
             # No agent ran where it was played back: that is never shown as a real one's.
-            provenance="constructed" if played else "scripted",
+            provenance="constructed" if played else "live" if self.real else "scripted",
             recorded=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             protocol=recorder.PROTOCOL,
             command=scrubber.value(command),
             scrub=scrubber.applied,
             volatile=sorted(self.room.manifest.volatile_for(self.program.agent, self.story.id)),
             capabilities=dict(tells(setup) if tells else recorder.CAPABILITIES),
-            sources=sources_of(played) if played else [],
+            sources=sources_of(played) if played else self.real.sources if self.real else [],
         )
 
     def _scrubber(self, found: Found, home: Home, port: int) -> Scrubber:
@@ -371,18 +450,15 @@ class _Job:
             port=port,
             now=time.time(),
             keep=story.read_text("utf-8") if story.is_file() else "",
+            # What a recorded model says of the time, it said then.
+            also=self.real.moments if self.real else (),
         )
 
 
-def _unexpected(server: ModelServer) -> list[str]:
-    return [f"a request that the script does not expect: {p}" for p in server.problems]
-
-
-def _with_problems(error: RecordError, server: ModelServer) -> RecordError:
-    """Add to an error what the model server refused: it may well be the cause."""
-    if not server.problems:
-        return error
-    return RecordError(1, "\n  ".join([str(error), *_unexpected(server)]))
+def _with_problems(error: RecordError, server: Model) -> RecordError:
+    """Add to an error what the model refused: it may well be the cause."""
+    refused = [line for line in server.refusals() if line not in str(error)]
+    return RecordError(1, "\n  ".join([str(error), *refused])) if refused else error
 
 
 def _missing_folders(path: Path) -> list[Path]:

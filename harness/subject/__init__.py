@@ -1,8 +1,9 @@
-"""The normalizer under test: in this process now, over stdio later, behind one seam."""
+"""The normalizer under test, in this process or behind a command, behind one seam."""
 
 from harness.subject.base import (
     RAISED,
     Aside,
+    Claims,
     Given,
     Junk,
     Session,
@@ -10,23 +11,34 @@ from harness.subject.base import (
     SubjectError,
     coerce,
     listed,
+    said,
     told,
 )
-from harness.subject.inprocess import InProcess, Reference
-from harness.subject.load import load_subject
+from harness.subject.faults import FaultError, Limits
+from harness.subject.inprocess import InProcess, Reference, reference
+from harness.subject.load import is_command, load_command, load_subject
+from harness.subject.stdio import Stdio
 
 __all__ = [
     "RAISED",
     "Aside",
+    "Claims",
+    "FaultError",
     "Given",
     "InProcess",
     "Junk",
+    "Limits",
     "Reference",
     "Session",
+    "Stdio",
     "Subject",
     "SubjectError",
     "coerce",
+    "is_command",
     "listed",
+    "load_command",
     "load_subject",
+    "reference",
+    "said",
     "told",
 ]

@@ -16,6 +16,7 @@ from msgspec import Struct
 from harness.canonical import EVENT_CLASSES, Event, EventBase, decode_event
 from harness.cassette import Frame, Header
 from harness.cassette.show import printable
+from harness.subject.faults import FaultError
 
 SHOWN = 200
 """How many characters of a foreign value are shown."""
@@ -29,6 +30,16 @@ Given = EventBase | dict[str, Any] | bytes | str
 
 class SubjectError(Exception):
     """A normalizer that could not be found, loaded or started. Exit code 5."""
+
+
+class Claims(Struct, frozen=True):
+    """What a subject says of itself. `surfaces` and `levels` are all of them where None."""
+
+    name: str = ""
+    version: str = ""
+    language: str = ""
+    surfaces: tuple[str, ...] | None = None
+    levels: tuple[str, ...] | None = None
 
 
 class Session(Protocol):
@@ -117,6 +128,13 @@ def told(error: BaseException) -> str:
         return printable(str(error))
     except RAISED:
         return "it cannot say what"
+
+
+def said(error: BaseException) -> str:
+    """Return an error with its type, as a finding has it; a fault says its own kind."""
+    if isinstance(error, FaultError):
+        return told(error)
+    return f"{type(error).__name__}: {told(error)}"
 
 
 class Aside(io.TextIOBase):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from harness.cassette import Frame, Header
-from harness.subject.base import Given, Session
+from harness.subject.base import Claims, Given, Session
 from harness.surfaces import surface
 
 
@@ -19,22 +19,45 @@ class _InProcessSession:
 
 
 class InProcess:
-    """A normalizer of this process: `make(header)` gives an object with `feed` and `close`."""
+    """A normalizer of this process: `make(header)` gives an object with `feed` and `close`.
+
+    `make` may say with attributes what it claims: `version`, `surfaces`, `levels`.
+    """
 
     def __init__(self, make: Callable[[Header], Any], name: str) -> None:
         self.name = name
-        self._make = make
+        self.make = make
+        self.claims = Claims(
+            name,
+            str(getattr(make, "version", "")),
+            "python",
+            _names(make, "surfaces"),
+            _names(make, "levels"),
+        )
 
     def open(self, header: Header) -> Session:
         """Make the normalizer for a conversation. Raises whatever it raises."""
-        return _InProcessSession(self._make(header))
+        return _InProcessSession(self.make(header))
+
+
+def _names(make: Any, name: str) -> tuple[str, ...] | None:
+    value = getattr(make, name, None)
+    if isinstance(value, list | tuple | set | frozenset):
+        return tuple(sorted(map(str, value)))
+    return None
 
 
 class Reference:
     """The reference normalizers: for each cassette, the one of its surface."""
 
     name = "reference"
+    claims = Claims("reference", "", "python")
 
     def open(self, header: Header) -> Session:
         """Make the reference normalizer. Raises SurfaceError for a surface that is not known."""
-        return _InProcessSession(surface(header.surface).normalizer(header))
+        return _InProcessSession(reference(header))
+
+
+def reference(header: Header) -> Any:
+    """Make the reference normalizer of a cassette's surface: `harness.subject:reference`."""
+    return surface(header.surface).normalizer(header)

@@ -1,17 +1,58 @@
 """Finding a normalizer by name: `--normalizer package.module:name`."""
 
 import importlib
+import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
-from harness.subject.base import Subject, SubjectError, told
+from harness.subject.base import SubjectError, told
+from harness.subject.faults import Limits
 from harness.subject.inprocess import InProcess
+from harness.subject.protocol import LEVELS
+from harness.subject.stdio import Stdio
 
-_FORM = "write it as package.module:name, such as mypackage.codex:Normalizer"
+_FORM = (
+    "write it as package.module:name, such as mypackage.codex:Normalizer, or as a command, such "
+    "as 'node dist/normalizer.js'"
+)
 
 
-def load_subject(spec: str) -> Subject:
+def is_command(spec: str) -> bool:
+    """Whether a spec is a command: all that has not exactly the form `package.module:name`.
+
+    Both parts are Python names with dots between them, so one word with one colon.
+    """
+    module, colon, name = spec.partition(":")
+    return not (
+        colon and all(part.isidentifier() for part in (*module.split("."), *name.split(".")))
+    )
+
+
+def load_command(spec: str, limits: Limits | None = None) -> Stdio:
+    """Start the subject behind a command, which is split as a shell would, and run without one.
+
+    It has the environment and the working folder of this process. Raises SubjectError.
+    """
+    try:
+        words = shlex.split(spec)
+    except ValueError as error:
+        raise SubjectError(f"could not load the normalizer {spec!r}: {error}; {_FORM}") from error
+    if not words or shutil.which(words[0]) is None:
+        said = f"there is no program {words[0]!r}" if words else "it is empty"
+        more = (
+            "; no shell reads it: write `env NAME=VALUE COMMAND`"
+            if "=" in (words or [""])[0]
+            else ""
+        )
+        raise SubjectError(f"could not load the normalizer {spec!r}: {said}{more}; {_FORM}")
+    subject = Stdio(spec, limits)
+    subject.begin()
+    return subject
+
+
+def load_subject(spec: str) -> InProcess:
     """Return the subject that `package.module:name` names; `name` may have dots.
 
     The name is a class or a function that takes a cassette's header and gives an object with
@@ -48,7 +89,14 @@ def load_subject(spec: str) -> Subject:
                 f"could not load the normalizer {spec!r}: it has no {' and no '.join(missing)}; "
                 "a normalizer has feed(frame) and close()"
             )
-    return InProcess(value, spec)
+    subject = InProcess(value, spec)
+    levels = subject.claims.levels
+    if levels is not None and not (levels and set(levels) <= set(LEVELS)):
+        raise SubjectError(
+            f"could not load the normalizer {spec!r}: it claims the levels "
+            f"{', '.join(levels) or '(none)'}; there are {', '.join(LEVELS)}"
+        )
+    return subject
 
 
 def _module(spec: str, name: str) -> Any:

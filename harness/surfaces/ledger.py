@@ -35,6 +35,7 @@ class Item:
         "native",
         "open",
         "refs",
+        "requests",
         "thread",
         "title",
         "turn",
@@ -55,6 +56,8 @@ class Item:
         """What was told of it last: what its turn leaves open ends with it."""
         self.title: str | UnsetType = UNSET
         self.detail: str | UnsetType = UNSET
+        self.requests: list[Request] = []
+        """What was asked about it: none of them is open once it has ended."""
         self.open = True
 
 
@@ -282,6 +285,9 @@ class Ledger:
         """Close an item with its one `item.completed`; a closed one stays as it is."""
         if not item.open:
             return
+        # What was asked about it is settled by its end; how, nobody has told.
+        for request in item.requests:
+            self.resolve(request, UNSET, synthesized=True)
         item.open = False
         if item.turn is not None:
             item.turn.items.pop(item.native, None)
@@ -312,6 +318,8 @@ class Ledger:
     ) -> Request:
         """Open a request with its `request.opened`."""
         request = Request(self.mint("req"), native, payload.requestType, turn, refs)
+        if item is not None:
+            item.requests.append(request)
         if turn is not None:
             turn.requests[native] = request
         self.emit(

@@ -102,7 +102,7 @@ def test_json_says_all_of_it(tmp_path: Path) -> None:
     value = msgspec.json.decode(report_json(run(tmp_path, LosesADelta)))
     assert value["exit_code"] == 1
     assert value["subject"] == "toy"
-    assert value["summary"] == {"pass": 0, "fail": 1, "unusable": 0}
+    assert value["summary"] == {"pass": 0, "fail": 1, "unusable": 0, "not-claimed": 0, "known": 0}
     (cassette,) = value["cassettes"]
     assert (cassette["id"], cassette["surface"]) == ("toy/toy-1.0/chat", "toy")
     failed = [c for c in cassette["checks"] if c["status"] == "fail"]

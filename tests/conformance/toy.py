@@ -194,7 +194,7 @@ class Normalizer:
         )
 
     def on_old(self, data: dict[str, Any]) -> None:
-        payload = pl.ItemLifecyclePayload("assistant_message", data=self.old(data))
+        payload = pl.ItemLifecyclePayload("user_message", data=self.old(data))
         refs = ProviderRefs(providerItemId=data["itemId"])
         item = self.ledger.start_item(None, data["itemId"], payload, refs, self.thread)
         self.ledger.complete(item, UNSET, payload)

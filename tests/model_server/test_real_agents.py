@@ -110,6 +110,7 @@ def test_codex(name: str, tmp_path: Path) -> None:
     assert written(workspace) == FILES[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_opencode(name: str, tmp_path: Path) -> None:
     program = from_npm("opencode")
@@ -149,6 +150,7 @@ def test_opencode(name: str, tmp_path: Path) -> None:
     assert written(workspace) == FILES[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_gemini(name: str, tmp_path: Path) -> None:
     program = from_npm("gemini-cli")

@@ -85,6 +85,7 @@ def test_bundles_hold_each_cassette_once_and_one_agent_each() -> None:
     assert isinstance(packed[0], Bundle)
 
 
+@pytest.mark.slow
 def test_the_same_cassettes_give_the_same_bytes() -> None:
     content = page(build(CORPUS), CORPUS)
     assert content == page(build(CORPUS), CORPUS)

@@ -187,7 +187,7 @@ def test_a_scenario_side_by_side(visit: Visit) -> None:
 
 def test_what_a_recording_lacks_is_named_and_a_mark_leads_to_its_event(visit: Visit) -> None:
     tab = visit("#scenario=command")
-    codex = tab.locator(".differs", has_text="codex-exec")
+    codex = tab.locator(".differs", has_text="codex-0.163.0codex-exec")
     codex.wait_for()
     assert "no text delta" in codex.locator("li").all_inner_texts()
     row = tab.locator(".sides tbody tr", has_text="item.completed command_execution").first

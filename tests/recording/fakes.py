@@ -162,11 +162,17 @@ class NoModel:
 
     def __init__(self, scenario: Scenario, workspace: str, sockets: list[Any]) -> None:  # noqa: ARG002
         self.port = int(sockets[0].getsockname()[1])
-        self.problems: list[str] = []
+        self.notices: list[str] = []
         self.held = asyncio.Event()
 
-    def unused(self) -> list[str]:
+    def refusals(self) -> list[str]:
         return []
+
+    def unmet(self) -> list[str]:
+        return []
+
+    def stir(self) -> None:
+        pass
 
     async def __aenter__(self) -> Self:
         return self

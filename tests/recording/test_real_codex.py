@@ -12,8 +12,14 @@ from harness.scenarios import scenario_ids
 from harness.surfaces import surface
 
 SURFACES = ("codex-app-server", "codex-exec")
+QUICK = {"text", "command-approved", "interrupt-text", "session-load", "subagent", "model-error"}
 CASES = [
-    pytest.param(name, agent, story, marks=[pytest.mark.slow] if agent == "codex-cli" else [])
+    pytest.param(
+        name,
+        agent,
+        story,
+        marks=[] if agent == "codex" and story in QUICK else [pytest.mark.slow],
+    )
     for name in SURFACES
     for agent in ("codex", "codex-cli")
     for story in scenario_ids()

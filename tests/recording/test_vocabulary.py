@@ -124,7 +124,7 @@ def test_a_surface_without_a_list_says_where_its_own_is_from() -> None:
     [
         ("codex-app-server", "request item/tool/call"),
         ("claude-sdk", "request can_use_tool"),
-        ("opencode", "question.asked"),
+        pytest.param("opencode", "question.asked", marks=pytest.mark.slow),
     ],
 )
 def test_the_pinned_kinds_are_the_installed_agents(name: str, kind: str) -> None:

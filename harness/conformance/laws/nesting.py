@@ -82,23 +82,21 @@ class Nesting(Law):
 class Tasks(Law):
     """Keeps the tasks and hooks that are open, and the last few thousand that have ended.
 
-    A task may outlive the turn that starts it, and the conversation.
+    Both may outlive the turn that starts them, and the conversation.
     """
 
     id = "tasks"
     statement = (
         "every task and every hook is started once, told of only after that, and completed at "
-        "most once, with nothing told of it afterwards; a hook that starts in a turn is completed "
-        "in that turn"
+        "most once, with nothing told of it afterwards"
     )
     source = "EVENTS.md 1.5 and 4.3"
     example = "task.progress of a task that has completed"
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
-        self._open: dict[tuple[str, Any], tuple[Any, Where]] = {}
+        self._open: set[tuple[str, Any]] = set()
         self._ended = Recent()
-        self._hooks: dict[Any, dict[tuple[str, Any], None]] = {}
 
     def _started(self, event: EventBase) -> None:
         key = _key(event)
@@ -106,9 +104,7 @@ class Tasks(Law):
             state = "open" if key in self._open else "over"
             self._wrong(key, f"a {key[0]} that has not started before", f"which is {state}")
             return
-        self._open[key] = (event.turnId, self.place.now())
-        if key[0] == "hook" and event.turnId is not UNSET:
-            self._hooks.setdefault(event.turnId, {})[key] = None
+        self._open.add(key)
 
     def _told(self, event: EventBase) -> None:
         key = _key(event)
@@ -117,15 +113,11 @@ class Tasks(Law):
 
     def _completed(self, event: EventBase) -> None:
         key = _key(event)
-        entry = self._open.pop(key, None)
-        if entry is None:
+        if key in self._open:
+            self._open.remove(key)
+            self._ended.add(key)
+        else:
             self._not_open(key)
-            return
-        self._ended.add(key)
-        if key[0] == "hook":
-            self._hooks.get(entry[0], {}).pop(key, None)
-            if event.turnId != entry[0]:
-                self.fail("turnId", f"the turn in which it started, {show(entry[0])}", event.turnId)
 
     def _not_open(self, key: tuple[str, Any]) -> None:
         state = "which has ended" if key in self._ended else "which has not started"
@@ -134,18 +126,6 @@ class Tasks(Law):
     def _wrong(self, key: tuple[str, Any], expected: str, state: str) -> None:
         self.fail(f"payload.{key[0]}Id", expected, f"{show(key[1])}, {state}")
 
-    def _turn_ended(self, event: EventBase) -> None:
-        for key in self._hooks.pop(event.turnId, ()):
-            where = self._open.pop(key)[1]
-            self._ended.add(key)
-            self.fail(
-                "payload.hookId",
-                f"a hook that is completed by the end of {show(event.turnId)}",
-                f"{show(key[1])} is still open",
-                "",
-                where,
-            )
-
     handlers: ClassVar[Mapping[type[EventBase], Handler]] = {
         ev.TaskStarted: _started,
         ev.TaskProgress: _told,
@@ -153,8 +133,6 @@ class Tasks(Law):
         ev.HookStarted: _started,
         ev.HookProgress: _told,
         ev.HookCompleted: _completed,
-        ev.TurnCompleted: _turn_ended,
-        ev.TurnAborted: _turn_ended,
     }
 
 

@@ -99,21 +99,27 @@ class Cancelled(Law):
     def __init__(self, place: Place) -> None:
         super().__init__(place)
         self._resolved: list[tuple[Any, Any, Where]] = []
+        self._fed = (0, False)
+
+    def _is_new(self) -> bool:
+        """Whether another frame is fed than before, or the end."""
+        before, self._fed = self._fed, (self.place.frame, self.place.closing)
+        return before != self._fed
 
     def _request(self, event: EventBase) -> None:
-        now = self.place.now()
-        if self._resolved and self._resolved[0][2].frame != now.frame:
+        if self._is_new():
             self._resolved.clear()
-        self._resolved.append((event.turnId, event.payload.decision, now))
+        self._resolved.append((event.turnId, event.payload.decision, self.place.now()))
 
     def _completed(self, event: EventBase) -> None:
         if event.payload.state in _CUT_OFF:
             self._aborted(event)
 
     def _aborted(self, event: EventBase) -> None:
+        if self._is_new():
+            self._resolved.clear()
         for turn, decision, where in self._resolved:
-            same = turn == event.turnId and where.frame == self.place.frame
-            if same and turn is not UNSET and decision != "cancelled":
+            if turn == event.turnId and turn is not UNSET and decision != "cancelled":
                 self.fail(
                     "payload.decision",
                     "cancelled: nobody has answered it",

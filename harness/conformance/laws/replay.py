@@ -1,7 +1,7 @@
 """`replay`: history that is restored is marked apart from what is new."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from msgspec import UNSET
 
@@ -10,18 +10,17 @@ from harness.canonical import events as ev
 from harness.conformance.law import Handler, Law, Place, show
 
 _MARK = "mark what is restored with data.replay (DECISIONS.md 35), and nothing else"
-SAID: Final = frozenset({"user_message", "assistant_message", "reasoning"})
 
 
 class Replay(Law):
-    """Keeps the mark of each open item, and whether a turn has started."""
+    """Keeps the mark of each open item."""
 
     id = "replay"
     statement = (
         "restored history is marked apart from new output: an item with data.replay is in no turn "
-        "(but for a user's message that the agent echoes), all its events that carry data have "
-        "the mark, and a message or reasoning that is in no turn, or a user's message in none "
-        "at any time, has it where no turn has started yet"
+        "(but for a user's message that the agent echoes), and all its events that carry data "
+        "have the mark; a user's message that is in no turn, and so no prompt, has it, or is "
+        "marked as data.synthetic where the agent speaks for the user"
     )
     source = "DECISIONS.md 22, 35, 54 and 64"
     example = "session/load tells old messages, and they come as new ones"
@@ -29,10 +28,6 @@ class Replay(Law):
     def __init__(self, place: Place) -> None:
         super().__init__(place)
         self._marks: dict[Any, bool] = {}
-        self._begun = False
-
-    def _turn(self, _: EventBase) -> None:
-        self._begun = True
 
     def _started(self, event: EventBase) -> None:
         payload = event.payload
@@ -43,10 +38,10 @@ class Replay(Law):
                 self.fail(
                     "turnId", "absent: what is restored is in no turn", show(event.turnId), _MARK
                 )
-        elif event.turnId is UNSET and (
-            payload.itemType == "user_message" or (payload.itemType in SAID and not self._begun)
-        ):
-            self.fail("payload.data.replay", "true: no turn has asked for it", marked, _MARK)
+        elif event.turnId is UNSET and payload.itemType == "user_message":
+            data = payload.data
+            if not (isinstance(data, dict) and data.get("synthetic") is True):
+                self.fail("payload.data.replay", "true: it is in no turn", marked, _MARK)
 
     def _told(self, event: EventBase) -> None:
         marked = _mark(event.payload.data)
@@ -60,7 +55,6 @@ class Replay(Law):
         self._marks.pop(event.itemId, None)
 
     handlers: ClassVar[Mapping[type[EventBase], Handler]] = {
-        ev.TurnStarted: _turn,
         ev.ItemStarted: _started,
         ev.ItemUpdated: _told,
         ev.ItemCompleted: _completed,

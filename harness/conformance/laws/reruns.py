@@ -1,25 +1,32 @@
-"""`prefix` and `deterministic`: the same frames give the same events, however many follow.
+"""`prefix`, `deterministic`, `apart`, `split`: the same frames give the same events.
 
-Both compare a second run with the record of the first. A subject is fed one frame at a time,
-so what it can know of later frames it has kept from an earlier run, or it waits for the end.
+However many follow, whatever else runs, and however they are sent. Two more runs are compared
+with the record of the first, fed in turns. Where one differs it is run once more, alone, which
+tells whose finding it is. A subject is fed one frame at a time, so what it can know of later
+frames it has kept from an earlier run, or it waits for the end.
 """
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from harness.cassette import Frame
 from harness.conformance.explain import explain
 from harness.conformance.form import BATCH, LINE_CLASSES, MALFORMED, Cause, Renamer, encoder
 from harness.conformance.law import Law, show
 from harness.conformance.laws.frames import Window
-from harness.subject import RAISED, Junk, Session, coerce, listed, told
+from harness.conformance.report import PER_LAW
+from harness.subject import RAISED, Junk, Session, coerce, listed, said
 
 RERUN: Final = 10_000
 """How many frames are fed again. Memory must not grow with the cassette, nor time double."""
+
+STEP: Final = 4
+"""How many frames each of two runs is fed in its turn, at least."""
 
 KEPT: Final = 8 << 20
 """How many bytes of canonical lines are kept for the comparison."""
@@ -106,19 +113,84 @@ class Deterministic(Law):
         run.close()
 
 
-def rerun(
-    law: "Prefix | Deterministic",
-    session: Session,
-    frames: Iterable[Frame],
-    record: Record,
-    upto: int,
-) -> None:
-    """Feed the first `upto` frames again, then the end, and compare. Raises CassetteError."""
-    run = _Run(law, session, record)
-    if run.feed(islice(frames, upto)):
-        law.place.event, law.place.of = 0, None
-        if run.flush():
-            law.at_the_end(run)
+class Apart(Law):
+    """Judged where a run differs in turns with another, and not alone."""
+
+    id = "apart"
+    statement = (
+        "two conversations in one process do not leak into one another: a run in turns with "
+        "another gives what it gives alone"
+    )
+    source = "harness/README.md 'A normalizer behind a command'"
+    example = "both conversations look up their tools in one table"
+    hint = "keep all that a conversation needs in an object of its own"
+
+
+class Split(Law):
+    """Judged of a subject behind a command: where a run differs when its bytes are cut."""
+
+    id = "split"
+    statement = (
+        "the output is the same for any split of the byte stream: requests with one frame or "
+        "many, whose bytes come in pieces (of a normalizer behind a command)"
+    )
+    source = "harness/README.md 'A normalizer behind a command'"
+    example = "a character that two reads share becomes two question marks"
+    hint = "read up to a line feed, decode whole lines, and let no batch end anything"
+
+
+def found(law: "Apart | Split", trial: Law) -> None:
+    """Let a law report what a trial run found."""
+    result = law.result
+    result.status = "fail"
+    law.place.failures += 1
+    result.more += trial.result.more
+    for violation in trial.result.violations:
+        if len(result.violations) < PER_LAW:
+            result.violations.append(replace(violation, law=law.id, hint=law.hint))
+        else:
+            result.more += 1
+
+
+def sent(session: Session, frames: Iterable[Frame]) -> Iterable[Frame]:
+    """Yield the frames, which a session that can be sent more than one is sent ahead."""
+    ahead = getattr(session, "ahead", None)
+    ahead_of: Iterable[Frame] = frames if ahead is None else ahead(frames)
+    return ahead_of
+
+
+class Rerun:
+    """One more run of the first `upto` frames, then the end, compared with the record."""
+
+    def __init__(
+        self, law: "Prefix | Deterministic", session: Session, record: Record, upto: int
+    ) -> None:
+        self.left = upto
+        self._law = law
+        self._run = _Run(law, session, record)
+
+    def feed(self, frames: Iterator[Frame], most: int) -> None:
+        """Feed at most so many frames more, and the end after the last. Raises CassetteError."""
+        most = min(most, self.left)
+        self.left -= most
+        if not self._run.feed(islice(frames, most)):
+            self.left = -1
+        elif self.left == 0:
+            self.left = -1
+            self._law.place.event, self._law.place.of = 0, None
+            if self._run.flush():
+                self._law.at_the_end(self._run)
+
+
+def in_turns(again: Rerun, half: Rerun, one: Iterator[Frame], other: Iterator[Frame]) -> None:
+    """Feed two runs, the first one ahead of the second. Raises CassetteError."""
+    step = max(STEP, again.left >> 6)
+    again.feed(one, again.left // 4)
+    while again.left >= 0 or half.left >= 0:
+        if half.left >= 0:
+            half.feed(other, step)
+        if again.left >= 0:
+            again.feed(one, step)
 
 
 class _Run:
@@ -140,7 +212,7 @@ class _Run:
         place, kinds, counts = self._law.place, self._record.kinds, self._record.counts
         feed, remember, renamer = self._session.feed, self._window.frames.append, self._renamer
         place.event, place.of = 0, None
-        for frame in frames:
+        for frame in sent(self._session, frames):
             seq, content = frame.seq, frame.data
             if content is UNSET:
                 content = frame.content
@@ -198,7 +270,7 @@ class _Run:
         self._law.fail(
             "",
             "no error, as in the first run",
-            f"{type(error).__name__}: {told(error)}",
+            said(error),
             "an end may come after any frame, and a session knows of no other",
         )
         return False

@@ -77,8 +77,9 @@ class Questions:
             )
         payload = pl.RequestOpenedPayload(type_, detail, args)
         # JSON-RPC ids of two types may look alike: the ledger's name has the type.
+        turn = tool.item.turn if tool else session.turn
         request = self.ledger.open_request(
-            session.turn, repr(key(id_)), payload, refs, tool.item if tool else None
+            turn, repr(key(id_)), payload, refs, tool.item if tool else None
         )
         question = self.open[key(id_)] = Question(method, request)
         question.tool = tool

@@ -23,11 +23,12 @@ STREAMS: Final[dict[str, Any]] = {
 class Tool:
     """A tool call: its item, and all that was said of it, joined."""
 
-    __slots__ = ("declined", "item", "said")
+    __slots__ = ("declined", "item", "replayed", "said")
 
-    def __init__(self, item: Item, said: Message) -> None:
+    def __init__(self, item: Item, said: Message, *, replayed: bool) -> None:
         self.item = item
         self.said = said
+        self.replayed = replayed
         self.declined = False
 
 
@@ -79,6 +80,11 @@ class Session:
         return next(iter(self.prompts.values())).turn if self.prompts else None
 
     @property
+    def item_turn(self) -> Turn | None:
+        """The turn of what begins now: what is restored is in none."""
+        return None if self.replays else self.turn
+
+    @property
     def place(self) -> dict[str, Any]:
         """Where an event of the session stands, as arguments of `Ledger.emit`."""
         turn = self.turn
@@ -114,11 +120,17 @@ class Session:
         """Add to an item's data that it is history, not new output."""
         return {**data, "replay": True} if self.replays else data
 
+    def _said(self, role: Role, data: Message) -> Message:
+        """A message's data: what the agent says for the user, with no prompt, is marked too."""
+        if role == "user_message" and self.turn is None and not self.replays:
+            return {**data, "synthetic": True}
+        return self.marked(data)
+
     def replay(self) -> None:
         """What comes from now on is history: its tools are told anew, whatever their ids."""
-        self.replays = True
         self.hush()
         self.close_tools(None)
+        self.replays = True
         # What a turn that goes on has open is not history yet.
         self.tools = {native: tool for native, tool in self.tools.items() if tool.item.open}
 
@@ -134,9 +146,11 @@ class Session:
         words = _words(content)
         if talk is None:
             data: Message = {} if not isinstance(native, str) else {"messageId": native}
-            payload = pl.ItemLifecyclePayload(role, "inProgress", data=self.marked(data) or UNSET)
+            payload = pl.ItemLifecyclePayload(
+                role, "inProgress", data=self._said(role, data) or UNSET
+            )
             item = self.ledger.start_item(
-                self.turn, "", payload, self.item_refs(native), self.thread, synthesized=True
+                self.item_turn, "", payload, self.item_refs(native), self.thread, synthesized=True
             )
             # Messages share no native id: the turn closes them by the ledger's own.
             if item.turn is not None:
@@ -162,7 +176,7 @@ class Session:
             talk.content.append(content)
             said = {"content": list(talk.content)}
         self.ledger.update(
-            talk.item, pl.ItemLifecyclePayload(role, "inProgress", data=self.marked(said))
+            talk.item, pl.ItemLifecyclePayload(role, "inProgress", data=self._said(role, said))
         )
 
     def hush(self) -> None:
@@ -173,7 +187,7 @@ class Session:
         data: Message = {"text": "".join(talk.parts)}
         if talk.content:
             data["content"] = talk.content
-        payload = pl.ItemLifecyclePayload(talk.role, "completed", data=self.marked(data))
+        payload = pl.ItemLifecyclePayload(talk.role, "completed", data=self._said(talk.role, data))
         self.ledger.complete(talk.item, "completed", payload, synthesized=True)
 
     def close_tools(self, turn: Turn | None) -> None:

@@ -65,7 +65,7 @@ def call(session: Session, said: Message, *, by: str) -> Tool | None:
         if known in {"completed", "failed"}:
             _complete(session, tool, known)
         else:
-            ledger.update(tool.item, _payload(session, tool, "inProgress"))
+            ledger.update(tool.item, _payload(tool, "inProgress"))
     if status is not None and known is None:
         ledger.warn(f"tool call {native} has a status that is not known: {status!r}", said, turn)
     return tool
@@ -120,18 +120,18 @@ def _start(
         data=session.marked(_data(first)),
     )
     item = ledger.start_item(
-        session.turn,
+        session.item_turn,
         native,
         payload,
         session.item_refs(native),
         session.thread,
         synthesized=by != "tool_call",
     )
-    tool = session.tools[native] = Tool(item, first)
+    tool = session.tools[native] = Tool(item, first, replayed=session.replays)
     if by == "tool_call_update":
         ledger.warn(f"tool call {native} was not announced", said, session.turn)
         if known is None or known == "inProgress":
-            ledger.update(item, _payload(session, tool, "inProgress"))
+            ledger.update(item, _payload(tool, "inProgress"))
     return tool
 
 
@@ -153,10 +153,12 @@ def _retype(tool: Tool) -> None:
 def _complete(session: Session, tool: Tool, status: ItemStatus) -> None:
     if status == "failed" and tool.declined:
         status = "declined"
-    session.ledger.complete(tool.item, status, _payload(session, tool, status))
+    elif status == "completed" and _data(tool.said).get("exitCode"):
+        status = "failed"  # the tool did its work: the command did not (DECISIONS.md 80)
+    session.ledger.complete(tool.item, status, _payload(tool, status))
 
 
-def _payload(session: Session, tool: Tool, status: ItemStatus) -> pl.ItemLifecyclePayload:
+def _payload(tool: Tool, status: ItemStatus) -> pl.ItemLifecyclePayload:
     title = subject_of(tool.said)
     tool.item.title = title
     data = _data(tool.said)
@@ -164,7 +166,9 @@ def _payload(session: Session, tool: Tool, status: ItemStatus) -> pl.ItemLifecyc
     code = data.get("exitCode")
     if code not in {None, 0}:
         detail = f"exit code {code}"
-    return pl.ItemLifecyclePayload(tool.item.type, status, title, detail, session.marked(data))
+    if tool.replayed:
+        data["replay"] = True
+    return pl.ItemLifecyclePayload(tool.item.type, status, title, detail, data)
 
 
 def _data(said: Message) -> Message:

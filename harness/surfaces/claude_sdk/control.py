@@ -15,6 +15,7 @@ from harness.surfaces.claude_sdk.names import Message, answer_of, subtype_of
 from harness.surfaces.claude_sdk.state import State, native_id
 from harness.surfaces.claude_sdk.tools import QUESTION, request_type
 from harness.surfaces.ledger import Request
+from harness.surfaces.spans import Spans
 
 _ARGS: Final = {
     "permission_suggestions": "suggestions",
@@ -45,6 +46,7 @@ class Control:
 
     def __init__(self, state: State) -> None:
         self.state = state
+        self._hooks = Spans()
         self.asked: dict[str, tuple[str, Request | None, Message]] = {}
         self.sent: dict[str, tuple[str, Message]] = {}
         self.requests: dict[str, Callable[[str, Message], Request | None]] = {
@@ -149,6 +151,9 @@ class Control:
 
     def _hook(self, id_: str, body: Message) -> None:
         event = body.get("input", {}).get("hook_event_name", "")
+        if not self._hooks.begin(id_):
+            self.state.warn("a hook began again")
+            return
         self.state.emit(
             ev.HookStarted, pl.HookStartedPayload(id_, str(body.get("callback_id", "")), str(event))
         )
@@ -178,6 +183,9 @@ class Control:
             return
         subtype, request, body = entry
         if subtype == "hook_callback":
+            if self._hooks.tell(id_, end=True) == "over":
+                self.state.warn("a hook that is over ended again")
+                return
             outcome: Any = "error" if failed else "success"
             output = rest if isinstance(rest, str) else UNSET
             self.state.emit(ev.HookCompleted, pl.HookCompletedPayload(id_, outcome, output))

@@ -100,7 +100,14 @@ class State:
                 refs=self.refs,
             )
 
-    def emit(self, kind: Any, payload: pl.Payload, item: str | UnsetType = UNSET) -> None:
+    def emit(
+        self,
+        kind: Any,
+        payload: pl.Payload,
+        item: str | UnsetType = UNSET,
+        *,
+        synthesized: bool = False,
+    ) -> None:
         """Emit an event of the open turn, or of the thread where none is open."""
         turn = self.turn
         self.ledger.emit(
@@ -110,6 +117,7 @@ class State:
             turn=turn.id if turn else UNSET,
             item=item,
             refs=self.refs,
+            synthesized=synthesized,
         )
 
     def warn(self, message: str, detail: Any = UNSET) -> None:

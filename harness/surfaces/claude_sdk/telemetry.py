@@ -13,6 +13,7 @@ from harness.canonical import payloads as pl
 from harness.canonical.names import HookOutcome, SessionState, TaskStatus
 from harness.surfaces.claude_sdk.names import Message
 from harness.surfaces.claude_sdk.state import State
+from harness.surfaces.spans import Spans
 
 _STATES: Final[dict[Any, SessionState]] = {
     "idle": "ready",
@@ -42,6 +43,7 @@ class Telemetry:
         self.tasks: dict[str, str] = {}
         self.descriptions: dict[str, str] = {}
         self.hooks: dict[str, str] = {}
+        self._begun_hooks, self._begun_tasks = Spans(), Spans()
         self.table: dict[str, Callable[[Message], None]] = {
             "system/init": self._init,
             "system/status": self._status,
@@ -147,14 +149,30 @@ class Telemetry:
         return self.hooks.get(name) or self.hooks.setdefault(name, self.state.ledger.mint("hok"))
 
     def _hook_started(self, message: Message) -> None:
-        payload = pl.HookStartedPayload(
-            self._hook_id(message), str(message["hook_name"]), str(message["hook_event"])
-        )
-        self.state.emit(ev.HookStarted, payload)
+        id_ = self._hook_id(message)
+        payload = pl.HookStartedPayload(id_, str(message["hook_name"]), str(message["hook_event"]))
+        if self._begun_hooks.begin(id_):
+            self.state.emit(ev.HookStarted, payload)
+        else:
+            self.state.warn("a hook began again")
+
+    def _of_hook(self, id_: str, message: Message, *, end: bool = False) -> bool:
+        """Begin a hook that nobody began; return whether there may be more of it."""
+        state = self._begun_hooks.tell(id_, end=end)
+        if state == "over":
+            self.state.warn("a hook that is over was told of again")
+        elif state == "new":
+            name, event = (str(message.get(key, "")) for key in ("hook_name", "hook_event"))
+            payload = pl.HookStartedPayload(id_, name, event)
+            self.state.emit(ev.HookStarted, payload, synthesized=True)
+        return state != "over"
 
     def _hook_progress(self, message: Message) -> None:
+        id_ = self._hook_id(message)
+        if not self._of_hook(id_, message):
+            return
         payload = pl.HookProgressPayload(
-            self._hook_id(message),
+            id_,
             _text(message, "output"),
             _text(message, "stdout"),
             _text(message, "stderr"),
@@ -170,15 +188,18 @@ class Telemetry:
         if known is None:
             self.state.warn(f"the outcome {outcome!r} of a hook is not known")
             return
+        id_ = self._hook_id(message)
+        self.hooks.pop(str(message.get("hook_name", "")), None)
+        if not self._of_hook(id_, message, end=True):
+            return
         payload = pl.HookCompletedPayload(
-            self._hook_id(message),
+            id_,
             known,
             _text(message, "output"),
             _text(message, "stdout"),
             _text(message, "stderr"),
             code if type(code) is int else UNSET,
         )
-        self.hooks.pop(str(message.get("hook_name", "")), None)
         self.state.emit(ev.HookCompleted, payload)
 
     # Tasks
@@ -193,9 +214,20 @@ class Telemetry:
         task = self._task(message)
         description = _text(message, "description")
         self.descriptions[task] = description or ""
-        self.state.emit(
-            ev.TaskStarted, pl.TaskStartedPayload(task, description, _text(message, "task_type"))
-        )
+        if self._begun_tasks.begin(task):
+            payload = pl.TaskStartedPayload(task, description, _text(message, "task_type"))
+            self.state.emit(ev.TaskStarted, payload)
+        else:
+            self.state.warn("a task began again")
+
+    def _of_task(self, task: str, *, end: bool = False) -> bool:
+        """Begin a task that nobody began; return whether there may be more of it."""
+        state = self._begun_tasks.tell(task, end=end)
+        if state == "over":
+            self.state.warn("a task that is over was told of again")
+        elif state == "new":
+            self.state.emit(ev.TaskStarted, pl.TaskStartedPayload(task), synthesized=True)
+        return state != "over"
 
     def _task_progress(self, message: Message) -> None:
         task = self._task(message)
@@ -210,6 +242,8 @@ class Telemetry:
     def _progress(self, task: str, message: Message, description: str | UnsetType) -> None:
         if description is UNSET:
             description = self.descriptions.get(task, "")
+        if not self._of_task(task):
+            return
         self.state.emit(
             ev.TaskProgress,
             pl.TaskProgressPayload(
@@ -222,10 +256,13 @@ class Telemetry:
         if status is None:
             self.state.warn(f"the status {message['status']!r} of a task is not known")
             return
+        task = self._task(message)
+        if not self._of_task(task, end=True):
+            return
         self.state.emit(
             ev.TaskCompleted,
             pl.TaskCompletedPayload(
-                self._task(message),
+                task,
                 status,
                 _text(message, "summary"),
                 message.get("usage", UNSET),

@@ -70,10 +70,11 @@ class Users:
 
     def _user_message(self, data: dict[str, Any]) -> None:
         turn, thread = self.state.turn, self.state.thread
+        marks = {name: data[name] for name in ("replay", "synthetic") if name in data}
         item = self.ledger.start_item(
             turn,
             f"user {self.ledger.count}",
-            pl.ItemLifecyclePayload("user_message", "inProgress"),
+            pl.ItemLifecyclePayload("user_message", "inProgress", data=marks or UNSET),
             self.state.refs,
             thread,
         )

@@ -10,6 +10,7 @@ from harness.canonical import payloads as pl
 from harness.canonical.names import HookOutcome
 from harness.surfaces.codex_app_server.errors import required
 from harness.surfaces.codex_state import Conversation, Thread, TurnState
+from harness.surfaces.spans import Spans
 
 Params = dict[str, Any]
 
@@ -38,6 +39,7 @@ class TelemetryHandlers:
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
         self.ledger = conversation.ledger
+        self._hooks = Spans()
         self.table: dict[str, Callable[[str, Params], None]] = {
             "account/updated": self._account,
             "account/rateLimits/updated": self._rate_limits,
@@ -74,7 +76,14 @@ class TelemetryHandlers:
         thread = self.conversation.thread(native)
         return thread, self.conversation.known(thread, params.get("turnId"))
 
-    def _emit(self, kind: type[ev.EventBase], payload: pl.Payload, params: Params) -> None:
+    def _emit(
+        self,
+        kind: type[ev.EventBase],
+        payload: pl.Payload,
+        params: Params,
+        *,
+        synthesized: bool = False,
+    ) -> None:
         thread, state = self._place(params)
         self.ledger.emit(
             kind,
@@ -82,6 +91,7 @@ class TelemetryHandlers:
             thread=thread.id if thread else UNSET,
             turn=state.turn.id if state else UNSET,
             refs=state.turn.refs if state else thread.refs if thread else UNSET,
+            synthesized=synthesized,
         )
 
     def _account(self, _method: str, params: Params) -> None:
@@ -148,20 +158,28 @@ class TelemetryHandlers:
 
     def _hook_started(self, _method: str, params: Params) -> None:
         run = params["run"]
-        event = str(run.get("eventName", ""))
-        name = str(run.get("sourcePath") or event)
-        self._emit(ev.HookStarted, pl.HookStartedPayload(str(run["id"]), name, event), params)
+        if self._hooks.begin(str(run["id"])):
+            self._emit(ev.HookStarted, _begun(run), params)
+        else:
+            self._warn("a hook began again", params)
+
+    def _warn(self, message: str, params: Params) -> None:
+        thread, state = self._place(params)
+        self.conversation.warn(message, params["run"], state=state, thread=thread)
 
     def _hook_completed(self, method: str, params: Params) -> None:
         run = params["run"]
         status = run.get("status")
         outcome = _HOOK_OUTCOMES.get(status) if isinstance(status, str) else None
         if outcome is None:
-            thread, state = self._place(params)
-            self.conversation.warn(
-                f"{method}: hook status {status} is not known", run, state=state, thread=thread
-            )
+            self._warn(f"{method}: hook status {status} is not known", params)
             return
+        state = self._hooks.tell(str(run["id"]), end=True)
+        if state == "over":
+            self._warn("a hook that is over ended again", params)
+            return
+        if state == "new":
+            self._emit(ev.HookStarted, _begun(run), params, synthesized=True)
         texts = [e.get("text") for e in run.get("entries") or [] if isinstance(e, dict)]
         output = "\n".join(t for t in texts if isinstance(t, str))
         if isinstance(run.get("statusMessage"), str):
@@ -222,3 +240,8 @@ class TelemetryHandlers:
 
 def _text(value: Any) -> str | UnsetType:
     return value if isinstance(value, str) else UNSET
+
+
+def _begun(run: Params) -> pl.HookStartedPayload:
+    event = str(run.get("eventName", ""))
+    return pl.HookStartedPayload(str(run["id"]), str(run.get("sourcePath") or event), event)

@@ -143,6 +143,7 @@ class NeverResolves(Normalizer):
     def on_answer(self, data: dict[str, Any]) -> None:
         assert self.turn is not None
         self.turn.requests.clear()
+        self.requests[data["requestId"]].open = False
         self.ledger.warn("answered", turn=self.turn)
 
 

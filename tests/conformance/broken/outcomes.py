@@ -76,6 +76,7 @@ class ResolvesAfterTheItem(More):
     def on_stop(self, data: dict[str, Any]) -> None:
         assert self.turn is not None
         for item in list(self.turn.items.values()):
+            item.requests.clear()
             self.ledger.complete(item, "failed")
         super().on_stop(data)
 
@@ -123,11 +124,11 @@ class TaskWithoutAStart(More):
             super().on_task(data)
 
 
-class HookLeftOpen(More):
-    """Never completes a hook."""
+class HookEndsTwice(More):
+    """Completes a hook at each word of it."""
 
     def on_hook(self, data: dict[str, Any]) -> None:
-        super().on_hook(data | {"state": "told"} if data["state"] == "over" else data)
+        super().on_hook(data | {"state": "over", "code": 1} if data["state"] == "told" else data)
 
 
 class ProvidersTaskId(More):
@@ -184,9 +185,9 @@ class ForgetsTheMark(More):
     """Marks the start of restored messages alone."""
 
     def on_old(self, data: dict[str, Any]) -> None:
-        payload = pl.ItemLifecyclePayload("assistant_message", data=self.old(data))
+        payload = pl.ItemLifecyclePayload("user_message", data=self.old(data))
         item = self.ledger.start_item(None, data["itemId"], payload, thread=self.thread)
-        whole = pl.ItemLifecyclePayload("assistant_message", data={"text": data["text"]})
+        whole = pl.ItemLifecyclePayload("user_message", data={"text": data["text"]})
         self.ledger.complete(item, "completed", whole)
 
 
@@ -208,7 +209,7 @@ BROKEN = {
         "task-twice": TaskTwice,
         "task-after-its-end": TaskAfterItsEnd,
         "task-without-a-start": TaskWithoutAStart,
-        "hook-left-open": HookLeftOpen,
+        "hook-ends-twice": HookEndsTwice,
     },
     "payload-ids": {"providers-task-id": ProvidersTaskId},
     "usage": {

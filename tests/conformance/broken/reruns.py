@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from harness.cassette import Frame
+from harness.surfaces.ledger import Item, Turn
 from tests.conformance.toy import Normalizer
 
 _COUNTER = itertools.count()
@@ -104,7 +105,37 @@ class OpensOnce(Normalizer):
         self.locked.append(True)
 
 
+class SharesItems(Normalizer):
+    """Keeps its items where every conversation of the process finds them, till the next begins."""
+
+    shared: ClassVar[dict[str, Item]] = {}
+
+    def __init__(self, header: Any) -> None:
+        super().__init__(header)
+        self.shared.clear()
+        self.items = self.shared
+
+
+class OneTurnForAll(Normalizer):
+    """Has one turn for the whole process."""
+
+    turns: ClassVar[list[Turn | None]] = [None]
+
+    def __init__(self, header: Any) -> None:
+        self.turns[0] = None
+        super().__init__(header)
+
+    @property
+    def turn(self) -> Turn | None:
+        return self.turns[0]
+
+    @turn.setter
+    def turn(self, turn: Turn | None) -> None:
+        self.turns[0] = turn
+
+
 BROKEN = {
+    "apart": {"shares-items": SharesItems, "one-turn-for-all": OneTurnForAll},
     "prefix": {
         "waits-for-the-end": WaitsForTheEnd,
         "remembers": Remembers,

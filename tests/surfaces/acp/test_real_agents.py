@@ -13,9 +13,13 @@ from harness.surfaces import surface
 
 ACP = surface("acp")
 STORIES = ("command-declined", "interrupt-command", "mode-change")
-CASES = [(source.name, story) for source in ACP.manifest.agents for story in STORIES]
-CASES += [("gemini-cli", "client-files"), ("claude-code-acp", "client-terminal")]
-CASES += [("claude-agent-acp", "session-load"), ("claude-agent-acp", "question")]
+QUICK = {"claude-agent-acp", "codex-acp"}
+PAIRS = [(source.name, story) for source in ACP.manifest.agents for story in STORIES]
+PAIRS += [("gemini-cli", "client-files"), ("claude-code-acp", "client-terminal")]
+PAIRS += [("claude-agent-acp", "session-load"), ("claude-agent-acp", "question")]
+CASES = [
+    pytest.param(*pair, marks=[] if pair[0] in QUICK else [pytest.mark.slow]) for pair in PAIRS
+]
 
 
 def missing(name: str) -> str:

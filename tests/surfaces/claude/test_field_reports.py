@@ -49,7 +49,8 @@ def test_cla_01_a_stream_that_stops_is_interrupted_never_completed() -> None:
 
 def test_cla_02_what_follows_the_result_is_kept_after_the_turn() -> None:
     events = normalize(reported("CLA-02"))
-    assert types(events)[-2:] == ["turn.completed", "hook.completed"]
+    assert types(events)[-3:] == ["turn.completed", "hook.started", "hook.completed"]
+    assert is_made_up(one(events, "hook.started"))
     hook = one(events, "hook.completed")
     assert hook.turnId is UNSET
     assert (hook.payload.outcome, hook.payload.exitCode) == ("success", 0)

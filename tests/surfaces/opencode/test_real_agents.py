@@ -27,7 +27,11 @@ def missing() -> str:
 @pytest.mark.agents
 @pytest.mark.parametrize(
     ("story", "isolate"),
-    [("text", False), ("command-declined", None), ("interrupt-command", None)],
+    [
+        ("text", False),
+        pytest.param("command-declined", None, marks=pytest.mark.slow),
+        pytest.param("interrupt-command", None, marks=pytest.mark.slow),
+    ],
 )
 def test_a_recording_obeys_the_laws(tmp_path: Path, story: str, isolate: bool | None) -> None:
     if why := missing():

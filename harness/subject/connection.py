@@ -1,0 +1,236 @@
+"""Requests to a subject's process and its answers, in order, each checked for what it is."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from harness import __version__
+from harness.subject.answers import BROKEN
+from harness.subject.base import Claims
+from harness.subject.faults import FaultError, Limits
+from harness.subject.protocol import PROTOCOL, Failed, Fault, Seq, Started
+from harness.subject.wire import Process
+
+HELD: Final = 4
+"""How many answers of the largest size all answers of one cassette may make."""
+_VERSION: Final = msgspec.json.encode(__version__)
+
+
+class _Answer(Struct):
+    """An answer, whose events are read when they are needed."""
+
+    id: Seq
+    events: msgspec.Raw | UnsetType = UNSET
+    error: Fault | None = None
+
+
+_ANSWER: Final = msgspec.json.Decoder(_Answer)
+
+
+class Exchange:
+    """One request, and what came of it: the JSON of its events, or an error."""
+
+    __slots__ = ("answer", "careful", "error", "id", "of", "size")
+
+    def __init__(self, id_: int, of: str) -> None:
+        self.id = id_
+        self.of = of
+        self.size = 0
+        self.careful = False
+        self.answer: Any = None
+        self.error: FaultError | None = None
+
+    def settle(self, line: bytes) -> None:
+        """Take the answer. Raises FaultError for what is none to this request."""
+        # As most write it: nothing has to be read to find the events.
+        start = b'{"id":%d,"events":[' % self.id
+        if line.startswith(start) and line.endswith(b"]}"):
+            self.answer = line[len(start) - 1 : -1]
+            self.size = len(line)
+            return
+        self._settle(line)
+
+    def again(self) -> bool:
+        """Whether it can be read another way, which is done: by JSON's rules, not by its look."""
+        if self.careful:
+            return False
+        self._settle(b'{"id":%d,"events":%b}' % (self.id, self.answer))
+        return self.error is None
+
+    def _settle(self, line: bytes) -> None:
+        self.careful = True
+        try:
+            answer = _ANSWER.decode(line)
+        except BROKEN as error:
+            raise FaultError(
+                "junk", f"no answer to `{self.of}` ({error}): {_shown(line)}"
+            ) from error
+        if answer.id != self.id:
+            raise FaultError(
+                "wrong-id", f"an answer with id {answer.id}, and {self.id} ({self.of}) was due"
+            )
+        if answer.error:
+            self.error = FaultError("failed", answer.error.message, answer.error.frame or 0)
+            return
+        if answer.events is UNSET and self.of in {"frames", "close"}:
+            raise FaultError("wrong-shape", f"an answer to `{self.of}` without `events`")
+        self.answer = UNSET if answer.events is UNSET else bytes(answer.events)
+        self.size = len(line)
+
+
+class Connection:
+    """Requests out, answers in, in order. Over with the first fault that is fatal."""
+
+    def __init__(self, command: Sequence[str], limits: Limits) -> None:
+        self.process = Process(command, limits)
+        self.fault: FaultError | None = None
+        self._last = 0
+        self._due: deque[Exchange] = deque()
+        self._conversations = 0
+        self._held = 0
+
+    def conversation(self) -> str:
+        """Return the name of a new conversation."""
+        self._conversations += 1
+        return str(self._conversations)
+
+    def request(self, of: str, rest: bytes, cut: int = 0) -> Exchange:
+        """Send a request, whose fields after `id` are given; with `cut`, in two pieces.
+
+        The second piece follows once all that was asked before is answered, and so surely after
+        the first was read.
+        """
+        self._last += 1
+        data = b'{"cmd":"%s","id":%d%s}\n' % (of.encode(), self._last, rest)
+        exchange = Exchange(self._last, of)
+        self._due.append(exchange)
+        if cut:
+            cut += len(data) - len(rest) - 2
+            self.process.send(data[:cut])
+            self.process.send(data[cut:], self._last - 1)
+        else:
+            self.process.send(data)
+        return exchange
+
+    def answer(self, exchange: Exchange) -> Any:
+        """Wait for an answer; return the JSON of its events. Raises FaultError."""
+        while exchange.answer is None and exchange.error is None:
+            self._next()
+        if exchange.error is not None:
+            raise exchange.error
+        return exchange.answer
+
+    def read(self, exchange: Exchange, how: Callable[[bytes], Any]) -> Any:
+        """Wait for an answer, and read it. Raises FaultError, and ends the process with it."""
+        answer = self.answer(exchange)
+        try:
+            try:
+                return how(answer)
+            except FaultError:
+                if not exchange.again():
+                    raise
+                return how(exchange.answer)
+        except FaultError as fault:
+            raise self._ended(fault) from None
+
+    def start(self) -> Claims:
+        """Ask what it claims. Raises FaultError."""
+        hello = self.request("start", b',"protocol":%d,"harness":%s' % (PROTOCOL, _VERSION))
+        self._due.clear()
+        try:
+            started = _started(self.process.line(), hello.id)
+        except FaultError as fault:
+            raise self._ended(fault) from None
+        return Claims(
+            started.name,
+            started.version,
+            started.language,
+            None if started.surfaces is None else tuple(started.surfaces),
+            None if started.levels is None else tuple(started.levels),
+        )
+
+    def stop(self) -> str:
+        """End it as the protocol has it; return what is wrong with that, or nothing."""
+        if self.fault is not None:
+            return ""
+        try:
+            self.answer(self.request("stop", b""))
+        except FaultError as fault:
+            return f"`stop`: {fault}"
+        problem = self.process.stop()
+        self.process.end()
+        return problem
+
+    def settle(self) -> None:
+        """Wait for every answer that is due, and that nothing comes unasked. Raises FaultError."""
+        while self._due:
+            self._next()
+        self._held = 0
+        try:
+            if not self.process.idle():
+                raise FaultError("unasked", f"nothing was asked: {_shown(self.process.line())}")  # noqa: TRY301
+            self.process.memory()
+        except FaultError as fault:
+            raise self._ended(fault) from None
+
+    def _next(self) -> None:
+        if self.fault is not None:
+            raise self.fault
+        try:
+            line = self.process.line()
+            exchange = self._due.popleft()
+            exchange.settle(line)
+            self._held += exchange.size
+            if self._held > HELD * self.process.limits.answer:
+                raise FaultError(  # noqa: TRY301
+                    "too-much",
+                    f"answers of more than {HELD * self.process.limits.answer >> 20} MB for one "
+                    "cassette, which is the limit",
+                )
+        except FaultError as fault:
+            raise self._ended(fault) from None
+
+    def _ended(self, fault: FaultError) -> FaultError:
+        self.fault = fault
+        self._due.clear()
+        self.process.end()
+        return fault
+
+
+class _Version(Struct):
+    id: Seq
+    protocol: int
+
+
+def _started(line: bytes, due: int) -> Started:
+    """Read the answer to `start`. Raises FaultError."""
+    try:
+        failed = msgspec.json.decode(line, type=Failed)
+    except BROKEN:
+        pass
+    else:
+        raise FaultError("not-started", failed.error.message)
+    try:
+        # The version first: another one may have another answer.
+        version = msgspec.json.decode(line, type=_Version)
+        if version.protocol == PROTOCOL:
+            started = msgspec.json.decode(line, type=Started)
+    except BROKEN as error:
+        raise FaultError("junk", f"no answer to `start` ({error}): {_shown(line)}") from error
+    if version.protocol != PROTOCOL:
+        raise FaultError(
+            "not-started",
+            f"it speaks protocol version {version.protocol}, and this harness version {PROTOCOL}; "
+            "use a harness that speaks it, or let the normalizer speak this one",
+        )
+    if started.id != due:
+        raise FaultError("wrong-id", f"an answer with id {started.id}, and {due} (start) was due")
+    return started
+
+
+def _shown(line: bytes) -> str:
+    text = repr(line[:160])[1:]
+    return text if len(line) <= len(line[:160]) else f"{text}… ({len(line):,} bytes)"

@@ -1,0 +1,164 @@
+"""The normalizer behind a command: one process for all cassettes, one conversation for each run.
+
+What a cassette's runs need is sent ahead, so that the subject works while the judge does. The
+first run gets large batches; the reruns, which are interleaved, get smaller ones, one of them
+begins with a message for each frame, and one message is cut within a character.
+"""
+
+import shlex
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from itertools import chain, cycle, repeat
+from typing import Any, Final
+
+from harness.cassette import Frame, Header
+from harness.cassette.show import printable
+from harness.subject.base import Claims, SubjectError
+from harness.subject.connection import Connection
+from harness.subject.conversation import BATCH_FRAMES, Conversation, batches, code
+from harness.subject.faults import TAIL, FaultError, Limits
+
+_SIZES: Final = (5, 3, 7, 13)
+"""How many frames a message of the reruns holds, in turn."""
+_SINGLE: Final = 8
+"""How many messages of the shorter rerun hold one frame, before the others."""
+
+
+class Stdio:
+    """A subject behind a command, run without a shell. `stop` it, also where something failed."""
+
+    def __init__(self, command: str, limits: Limits | None = None) -> None:
+        self.name = command
+        self.claims = Claims()
+        self._words = shlex.split(command)
+        self._limits = limits or Limits()
+        self._connection: Connection | None = None
+        self._planned: deque[Conversation] = deque()
+        self._before = ""
+        self._finalizer: Any = None
+
+    def begin(self) -> None:
+        """Start its process, and ask what it claims. Raises SubjectError."""
+        try:
+            self._connected()
+        except FaultError as fault:
+            said = "\n".join(map(printable, self._stderr().strip().splitlines()))
+            raise SubjectError(
+                f"could not start the normalizer {self.name!r}: {printable(str(fault))}"
+                + (f"\nits stderr ends with:\n{said}" if said else "")
+            ) from fault
+
+    @property
+    def pid(self) -> int:
+        """The id of its process, 0 where there is none."""
+        return 0 if self._connection is None else self._connection.process.pid
+
+    def open(self, header: Header) -> Conversation:
+        """Return the next conversation that was planned, or a new one. Raises FaultError."""
+        if self._planned:
+            return self._planned.popleft()
+        return Conversation(self._connected(), header)
+
+    def open_split(self, header: Header) -> Conversation:
+        """As `open`: a message for each frame, each in two pieces."""
+        return Conversation(self._connected(), header, fine=True)
+
+    def plan(self, header: Header, frames: Sequence[Frame], rerun: int) -> None:
+        """Send all that the runs of a cassette need, to be opened in turn.
+
+        The runs: one of all frames; one of the first `rerun`; and between these one of half as
+        many. Raises FaultError where it cannot be started again.
+        """
+        connection = self._connected()
+        coded = [code(frame) for frame in frames]
+        whole, again, half = (Conversation(connection, header) for _ in range(3))
+        for batch in batches(coded, repeat(BATCH_FRAMES)):
+            whole.send(batch)
+        whole.send_close()
+        # It begins while the rest is made.
+        connection.process.flush()
+        coded = coded[:rerun]
+        upto = len(coded) // 2
+        cut = _cut([frame for frame, _, _ in coded[:upto]])
+        one = list(batches(coded, cycle(_SIZES)))
+        other = list(batches(coded[:upto], chain(repeat(1, _SINGLE), cycle(_SIZES))))
+        ahead = max(1, len(one) // 4)
+        for batch in one[:ahead]:
+            again.send(batch)
+        sent, done = ahead, 0
+        for number, batch in enumerate(other, 1):
+            half.send(batch, cut=done <= cut < done + len(batch))
+            done += len(batch)
+            # Spread evenly: either begins, goes on and ends in the midst of the other.
+            while (sent - ahead) * len(other) < number * (len(one) - ahead):
+                again.send(one[sent])
+                sent += 1
+        half.send_close()
+        for batch in one[sent:]:
+            again.send(batch)
+        again.send_close()
+        connection.process.flush()
+        whole.said = []
+        again.first, again.upto, again.whole = whole, len(coded), len(coded) == len(frames)
+        half.first, half.upto = whole, upto
+        self._planned = deque((whole, again, half))
+
+    def finish(self) -> tuple[FaultError | None, str]:
+        """End a cassette: return what went wrong after its last answer, and what stderr said."""
+        self._planned.clear()
+        connection, fault = self._connection, None
+        if connection is None:
+            return None, ""
+        if connection.fault is None:
+            try:
+                connection.settle()
+            except FaultError as came:
+                fault = came
+        said, self._before = self._before + self._stderr(), ""
+        connection.process.tail.clear()
+        return fault, said[-TAIL:]
+
+    def stop(self) -> str:
+        """End its process; return what is wrong with how it ends, or nothing."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return ""
+        try:
+            return connection.stop()
+        finally:
+            connection.process.end()
+
+    def end(self) -> None:
+        """Kill its process, if there is one left."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.process.end()
+
+    def _stderr(self) -> str:
+        connection = self._connection
+        return "" if connection is None else connection.process.tail.decode("utf-8", "replace")
+
+    def _connected(self) -> Connection:
+        """Return the connection, a new one after a fault. Raises FaultError."""
+        connection = self._connection
+        if connection is None or connection.fault is not None:
+            try:
+                connection = Connection(self._words, self._limits)
+            except (OSError, ValueError) as error:
+                why = getattr(error, "strerror", None) or str(error)
+                raise FaultError("not-started", f"{self._words[0]}: {why}") from error
+            self._before += self._stderr()
+            self._connection = connection
+            # Whoever forgets to stop it leaves nothing running.
+            self._finalizer = weakref.finalize(self, connection.process.end)
+            self.claims = connection.start()
+        return connection
+
+
+def _cut(frames: Sequence[bytes]) -> int:
+    """Choose the frame to cut: the last one with a character of several bytes, else the last."""
+    for number in range(len(frames) - 1, -1, -1):
+        if not frames[number].isascii():
+            return number
+    return len(frames) - 1

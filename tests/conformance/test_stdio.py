@@ -1,0 +1,458 @@
+"""A normalizer behind a command is judged as the same one in this process is."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.canonical import EventBase, encode_event
+from harness.cassette import Frame
+from harness.cli import main
+from harness.conformance import CassetteResult, check, render_terminal
+from harness.conformance.levels import Held
+from harness.project import find_project
+from harness.subject import InProcess, Limits, Stdio, SubjectError, coerce, is_command, load_command
+from harness.subject.protocol import MESSAGES, Request, protocol_schema
+from harness.subject.serve import Server
+from tests.conformance import splits, toy
+from tests.conformance.broken import ALSO, BROKEN
+
+ROOT = find_project(Path(__file__)).root
+TEXT = "codex-exec/codex-0.163.0/text"
+SERVE = f"{sys.executable} -m harness.subject.serve"
+REFERENCE = f"{SERVE} harness.subject:reference"
+LIMITS = Limits(seconds=20)
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def judge(tmp_path: Path, command: str, frames: Any = toy.CHAT) -> CassetteResult:
+    toy.write(tmp_path / "cassettes", frames)
+    subject = load_command(command, LIMITS)
+    try:
+        report = check(
+            cassettes=tmp_path / "cassettes", expected=None, subject=subject, rules=toy.rules
+        )
+        assert subject.stop() == ""
+    finally:
+        subject.end()
+    (result,) = report.cassettes
+    return result
+
+
+def test_the_correct_one_passes_every_law(tmp_path: Path) -> None:
+    result = judge(tmp_path, f"{SERVE} tests.conformance.toy:Normalizer")
+    assert result.verdict == "pass"
+    assert {c.status for c in result.checks} == {"pass"}
+    assert result.check("split").status == "pass"
+    assert (result.frames, result.events, result.fault) == (17, 19, "")
+
+
+@pytest.mark.parametrize("way", splits.WAYS)
+def test_what_depends_on_the_split_breaks_that_law_alone(tmp_path: Path, way: str) -> None:
+    result = judge(tmp_path, f"{sys.executable} -m tests.conformance.splits {way}")
+    assert result.failed() == ["split"], result
+    violations = result.check("split").violations
+    assert violations
+    assert all(v.law == "split" and v.hint.startswith("read up to a line feed") for v in violations)
+    assert result.check("apart").note == "the law `split` is broken"
+
+
+_LAWS = [
+    (law, fault, make)
+    for law, fault, make in BROKEN
+    # One is another from run to run of one process; the other's events are right once written.
+    if fault not in {"loses-an-event", "plain-payload"}
+]
+_MORE = {
+    # What is no event ends no turn.
+    "unknown-state": {"turns"},
+    # Which of two frames with one content an event of the end is of, no value tells.
+    "waits-for-the-end": {"accounted", "clock"},
+}
+"""What a fault breaks besides where events are JSON."""
+
+
+@pytest.mark.parametrize(("law", "fault", "make"), _LAWS, ids=[f"{b[0]}-{b[1]}" for b in _LAWS])
+def test_a_fault_breaks_the_same_law_as_in_this_process(
+    tmp_path: Path, law: str, fault: str, make: Any
+) -> None:
+    frames = getattr(make, "FRAMES", toy.CHAT)
+    result = judge(tmp_path, f"{SERVE} {make.__module__}:{make.__qualname__}", frames)
+    assert set(result.failed()) == {law} | ALSO.get(fault, set()) | _MORE.get(fault, set())
+    assert result.fault == "subject"
+
+
+def test_the_corpus_passes_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--surface", "acp", "--normalizer", REFERENCE, "--json"]) == 0
+    value = msgspec.json.decode(capsys.readouterr().out)
+    assert value["summary"]["fail"] == 0
+    assert value["summary"]["pass"] > 100
+    assert value["claims"]["language"] == "python"
+    assert value["problem"] == ""
+
+
+def test_a_replay_prints_what_the_reference_gives(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", TEXT]) == 0
+    due = capsys.readouterr().out
+    assert main(["replay", TEXT, "--normalizer", REFERENCE]) == 0
+    assert capsys.readouterr().out == due
+
+
+def test_a_long_cassette_is_sent_as_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["harness.conformance.check"], "SMALL", 0)
+    frames = [*toy.CHAT[:3], *({**toy.CHAT[3], "text": f"{n} é"} for n in range(700))]
+    result = judge(tmp_path, f"{SERVE} tests.conformance.toy:Normalizer", frames)
+    assert {c.id for c in result.checks if c.status != "pass"} == set()
+    assert result.frames == 703
+
+
+class DiesInATurn(toy.Normalizer):
+    def close(self) -> Iterable[Any]:
+        if self.turn is not None and self.turn.open:
+            os._exit(9)
+        return super().close()
+
+
+def test_a_run_that_ends_the_process_is_no_leak_into_the_other(tmp_path: Path) -> None:
+    result = judge(tmp_path, f"{SERVE} {__name__}:DiesInATurn")
+    assert result.failed() == ["prefix"]
+    assert "crashed: it ended with exit code 9" in result.check("prefix").violations[0].got
+    assert result.check("apart").note == "a run alone differs too"
+
+
+class GivesJunk(toy.Normalizer):
+    """Gives, beside events, what is none."""
+
+    def feed(self, frame: Frame) -> Iterable[Any]:
+        events = list(super().feed(frame))
+        return [*events, {"type": "turn.done"}] if frame.data["kind"] == "note" else events
+
+
+def test_what_is_no_event_is_one_finding_and_the_others_are_judged(tmp_path: Path) -> None:
+    result = judge(tmp_path, f"{SERVE} {__name__}:GivesJunk")
+    assert result.failed() == ["schema"]
+    (violation,) = result.check("schema").violations
+    assert (violation.frame, violation.got) == (11, """'{"type":"turn.done"}'""")
+    assert violation.expected == "Invalid value 'turn.done'"
+    assert result.events == 20
+
+
+class Claims(toy.Normalizer):
+    surfaces: ClassVar[list[str]] = ["codex-exec"]
+    levels: ClassVar[list[str]] = ["schema"]
+    version = "1.2.3"
+
+
+@pytest.mark.parametrize("behind", [True, False])
+def test_what_is_not_claimed_is_not_run_and_no_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], behind: bool
+) -> None:
+    spec = f"{__name__}:Claims"
+    toy.write(tmp_path / "cassettes")
+    spec = f"{SERVE} {spec}" if behind else spec
+    assert main(["--root", str(tmp_path), "check", "--normalizer", spec]) == 3
+    out = capsys.readouterr().out
+    assert "1 cassettes not claimed, and not run: toy 1" in out
+    assert "held to schema (claimed)" in out
+    assert "1.2.3 python" in out
+
+
+@pytest.mark.parametrize(
+    ("levels", "failed"),
+    [
+        (("schema",), []),
+        (("coverage",), ["accounted"]),
+        (("laws",), ["raw"]),
+        (("expected",), []),
+        (("schema", "laws", "expected", "coverage"), ["accounted", "raw"]),
+    ],
+)
+def test_a_level_is_some_checks(tmp_path: Path, levels: Any, failed: list[str]) -> None:
+    class DropsAndParses(toy.Normalizer):
+        def on_note(self, data: dict[str, Any]) -> None:
+            pass
+
+        def feed(self, frame: Frame) -> Iterable[Any]:
+            for event in super().feed(frame):
+                raw = msgspec.structs.replace(event.raw, payload="other")
+                other = event.type == "turn.started"
+                yield msgspec.structs.replace(event, raw=raw) if other else event
+
+    toy.write(tmp_path / "cassettes")
+    report = check(
+        cassettes=tmp_path / "cassettes",
+        expected=None,
+        subject=InProcess(DropsAndParses, "toy"),
+        rules=toy.rules,
+        held=Held(levels, "--level"),
+    )
+    (result,) = report.cassettes
+    assert result.failed() == failed
+    assert result.verdict == ("fail" if failed else "pass")
+    assert report.held == levels
+    assert "subject" in {c.id for c in result.checks}
+
+
+def test_the_command_line_and_the_file_choose_levels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "harness.toml"
+    config.write_text(
+        '[subject]\nnormalizer = "tests.conformance.toy:Normalizer"\n'
+        'levels = ["expected"]\nsurfaces = ["toy"]\ntime-limit = 3\n'
+    )
+    root = ["--root", str(ROOT), "check", TEXT]
+    assert main(root) == 3
+    out = capsys.readouterr().out
+    assert "held to expected (harness.toml)" in out
+    assert "codex-exec 1" in out
+    assert main([*root, "--level", "schema", "--level", "coverage"]) == 3
+    assert "held to schema, coverage (--level)" in capsys.readouterr().out
+    for text, said in (
+        ("[subject]\nlevel = 3\n", "unknown field `level`"),
+        ("[subject\n", "harness.toml: "),
+        ("[subject]\nlevels = ['all']\n", "Invalid enum value 'all'"),
+        ("[subject]\ntime-limit = 0\n", "Expected `float` > 0"),
+    ):
+        config.write_text(text)
+        assert main(root) == 2
+        assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("spec", "command"),
+    [
+        ("package.module:name", False),
+        ("module:a.b", False),
+        ("module", True),
+        ("node dist/normalizer.js", True),
+        ("package.module:name --flag", True),
+        ("./normalizer", True),
+        ("a-b:c", True),
+        ("a:b:c", True),
+        (":", True),
+    ],
+)
+def test_a_command_is_what_has_not_the_form_of_a_name(spec: str, command: bool) -> None:
+    assert is_command(spec) is command
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("no-such-program --x", "there is no program 'no-such-program'; write it as package.mod"),
+        ("A=1 node x.js", "no shell reads it: write `env NAME=VALUE COMMAND`"),
+        ("node 'x", "No closing quotation"),
+        ("no_colon", "write it as package.module:name"),
+    ],
+)
+def test_a_command_that_does_not_exist_ends_with_5(
+    capsys: pytest.CaptureFixture[str], spec: str, said: str
+) -> None:
+    assert main(["check", TEXT, "--normalizer", spec]) == 5
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--time-limit=0", "--time-limit=x", "--memory-limit=-1"])
+def test_a_limit_is_a_number(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["check", TEXT, option])
+    assert ended.value.code == 2
+    assert "is needed" in capsys.readouterr().err
+
+
+def test_a_fault_of_the_harness_is_called_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: Any) -> None:
+        raise ZeroDivisionError("a law is wrong")
+
+    monkeypatch.setattr("harness.conformance.laws.turns.Turns.end", broken)
+    toy.write(tmp_path / "cassettes")
+    report = check(
+        cassettes=tmp_path / "cassettes",
+        expected=None,
+        subject=InProcess(toy.Normalizer, "toy"),
+        rules=toy.rules,
+    )
+    (result,) = report.cassettes
+    assert (result.verdict, result.fault, report.exit_code) == ("unusable", "harness", 4)
+    assert "the harness failed, not the normalizer: ZeroDivisionError: a law" in result.problem
+    assert "at fault: the harness" in render_terminal(report)
+
+
+class ClaimsAll(toy.Normalizer):
+    levels: ClassVar[list[str]] = ["all"]
+
+
+def test_a_level_that_is_none_is_no_claim(capsys: pytest.CaptureFixture[str]) -> None:
+    for spec in (f"{__name__}:ClaimsAll", f"{SERVE} {__name__}:ClaimsAll"):
+        assert main(["check", TEXT, "--normalizer", spec]) == 5
+        assert "it claims the levels all; there are schema, laws," in capsys.readouterr().err
+
+
+class FailsAtSix(toy.Normalizer):
+    def feed(self, frame: Frame) -> Iterable[Any]:
+        if frame.seq == 6:
+            raise ValueError("six")
+        return super().feed(frame)
+
+
+def test_its_own_failure_names_the_frame_and_shows_the_trace(tmp_path: Path) -> None:
+    result = judge(tmp_path, f"{SERVE} {__name__}:FailsAtSix")
+    assert result.failed() == ["subject"]
+    (violation,) = result.check("subject").violations
+    assert violation.got == "failed: at frame 6: ValueError: six"
+    assert 'raise ValueError("six")' in result.stderr
+
+
+def sleeper(folder: Path) -> Path:
+    """A normalizer that says its pid, starts a child, and never answers a frame."""
+    script = folder / "sleeper.py"
+    script.write_text(
+        "import json, os, sys, time\n"
+        "for line in sys.stdin:\n"
+        "    r = json.loads(line)\n"
+        "    if r['cmd'] == 'start':\n"
+        "        print(json.dumps({'id': 1, 'protocol': 1, 'name': 's', 'version': '1',\n"
+        "                          'language': 'python'}), flush=True)\n"
+        "    elif os.fork() == 0: time.sleep(600)\n"
+        "    else:\n"
+        f"        open({str(folder / 'pid')!r}, 'w').write(str(os.getpid()) + '\\n')\n"
+        "        time.sleep(600)\n"
+    )
+    return script
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_with_all_that_it_started(tmp_path: Path, number: signal.Signals) -> None:
+    command = f"{sys.executable} {sleeper(tmp_path)}"
+    harness = subprocess.Popen(
+        [sys.executable, "-m", "harness.cli", "check", TEXT, "--normalizer", command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    pid = tmp_path / "pid"
+    until = time.monotonic() + 20
+    while not (pid.is_file() and pid.read_text().endswith("\n")) and time.monotonic() < until:
+        time.sleep(0.01)
+    session = int(pid.read_text())
+    harness.send_signal(number)
+    harness.communicate(timeout=20)
+    assert harness.returncode == (130 if number == signal.SIGINT else -number)
+    from tests.conformance.test_stdio_hostile import gone
+
+    assert gone(session)
+
+
+def requests(conversations: list[tuple[str, list[dict[str, Any]]]]) -> Iterator[bytes]:
+    ids = iter(range(1, 10_000))
+    for name, _ in conversations:
+        yield msgspec.json.encode(
+            {"cmd": "open", "id": next(ids), "conversation": name, "header": toy.HEADER}
+        )
+    at = 0
+    while any(frames[at:] for _, frames in conversations):
+        for name, frames in conversations:
+            for data in frames[at : at + 1]:
+                frame = Frame(at + 1, at * 7, "in", "stdout", data=data)
+                yield msgspec.json.encode(
+                    {"cmd": "frames", "id": next(ids), "conversation": name, "frames": [frame]}
+                )
+        at += 1
+    for name, _ in conversations:
+        yield msgspec.json.encode({"cmd": "close", "id": next(ids), "conversation": name})
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.integers(1, len(toy.CHAT)), min_size=1, max_size=4))
+def test_the_server_gives_what_the_normalizer_gives(lengths: list[int]) -> None:
+    server = Server(toy.Normalizer, {"name": "toy", "version": "1", "language": "python"})
+    given: dict[str, list[bytes]] = {}
+    for line in requests([(str(n), toy.CHAT[:length]) for n, length in enumerate(lengths)]):
+        asked, answer = json.loads(line), json.loads(server.answer(line))
+        assert answer["id"] == asked["id"]
+        events = answer.get("events", [])
+        for event in events if asked["cmd"] == "close" else chain.from_iterable(events):
+            known = coerce(event)
+            assert isinstance(known, EventBase)
+            given.setdefault(asked["conversation"], []).append(encode_event(known))
+    for n, length in enumerate(lengths):
+        due = [encode_event(e) for e in toy.events_of(toy.Normalizer, toy.CHAT[:length])]
+        assert given[str(n)] == due
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"[]", "not a request of protocol version 1"),
+        (b"\xff", "not a request of protocol version 1"),
+        (b'{"cmd":"dance","id":4}', "Invalid value 'dance'"),
+        (b'{"cmd":"close","id":4,"conversation":"9"}', "no conversation '9' is open"),
+        (b'{"cmd":"frames","id":4,"conversation":"9","frames":[]}', "no conversation '9' is open"),
+    ],
+)
+def test_the_server_says_what_it_cannot_do(line: bytes, said: str) -> None:
+    server = Server(toy.Normalizer, {})
+    answer = json.loads(server.answer(line))
+    assert said in answer["error"]["message"]
+    assert answer["id"] == (4 if b"4" in line else 0)
+
+
+def test_the_schema_is_what_the_code_says(capsys: pytest.CaptureFixture[str]) -> None:
+    import jsonschema
+
+    schema = protocol_schema()
+    assert msgspec.json.decode((ROOT / "docs/protocol.schema.json").read_bytes()) == schema
+    assert main(["schema", "--protocol"]) == 0
+    assert msgspec.json.decode(capsys.readouterr().out) == schema
+    jsonschema.Draft202012Validator.check_schema(schema)
+    # Made once: `jsonschema.validate` judges the whole schema again at each message.
+    of = {
+        name: jsonschema.Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": schema["$defs"]})
+        for name in {answer.__name__ for _, answer in MESSAGES.values()}
+    }
+    any_request = jsonschema.Draft202012Validator(schema)
+    server = Server(toy.Normalizer, {"name": "toy", "version": "1", "language": "python"})
+    start = msgspec.json.encode({"cmd": "start", "id": 1, "protocol": 1, "harness": "1"})
+    for line in [start, *requests([("1", toy.CHAT)]), b'{"cmd":"stop","id":99}']:
+        msgspec.json.decode(line, type=Request)
+        any_request.validate(json.loads(line))
+        name = MESSAGES[json.loads(line)["cmd"]][1].__name__
+        of[name].validate(json.loads(server.answer(line)))
+
+
+def test_one_that_nobody_stopped_is_ended_with_what_held_it() -> None:
+    subject = Stdio(REFERENCE, LIMITS)
+    subject.begin()
+    pid = subject.pid
+    del subject
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_start_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    script = tmp_path / "fails.py"
+    script.write_text("import os, sys\nprint(os.getpid(), file=sys.stderr)\nprint('hello')\n")
+    with pytest.raises(SubjectError) as caught:
+        load_command(f"{sys.executable} {script}", LIMITS)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(str(caught.value).split()[-1]), 0)
