@@ -197,7 +197,11 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
     )
 
     _constructing(
-        command("construct", _construct, "write the cassettes that documents and reports tell of")
+        command(
+            "construct",
+            _construct,
+            "write cassettes of the conversations that were written by hand",
+        )
     )
     _mutating(
         command(
