@@ -25,6 +25,7 @@ def exit_code(error: Exception) -> int | None:
         "CassetteError": UNUSABLE,
         "ExpectedError": UNUSABLE,
         "ReportError": UNUSABLE,
+        "ReviewError": UNUSABLE,
         "MatrixError": UNUSABLE,
         "SeedError": UNUSABLE,
         "SubjectError": NOT_STARTED,

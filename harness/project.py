@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.pending import NEW
+
 CASSETTES = "cassettes"
 
 
@@ -95,7 +97,7 @@ def select(
         path
         for path in paths
         if (surface is None or path.parent.parent.name == surface)
-        and (scenario is None or path.stem == scenario)
+        and (scenario is None or path.name.removesuffix(NEW) == f"{scenario}.jsonl")
     ]
     if not chosen:
         if surface is not None:
