@@ -7,6 +7,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from harness.conformance import LAWS, Report, canonical_lines, check, render_terminal
+from harness.pending import NEW, waiting_under
 from tests.expected_file import ExpectedFile
 
 PROJECT = ExpectedFile.project
@@ -41,9 +42,14 @@ def test_nothing_lies_where_only_cassettes_and_expected_files_belong() -> None:
         for path in root.rglob("*")
         if path.is_file()
         and not path.name.startswith(".")
+        and path.suffix != NEW
         and (path.suffix != ".jsonl" or len(path.relative_to(root).parts) != 3)
     ]
     assert strays == []
+
+
+def test_nothing_waits_for_review() -> None:
+    assert waiting_under(PROJECT.cassettes, PROJECT.expected) == [], "decide by `harness review`"
 
 
 @pytest.mark.parametrize("law", CHECKS)

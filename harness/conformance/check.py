@@ -249,7 +249,7 @@ def canonical_lines(
     return lines.getvalue()
 
 
-def write_expected(
+def write_expected(  # noqa: PLR0913 - a cassette, where things lie, and how
     name: str | Path,
     *,
     cassettes: Path,

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from harness.cassette import CassetteError, CassetteReader, Frame, open_cassette
+from harness.cassette import CassetteError, Frame, open_cassette
 from harness.cassette.ids import Ids
 from harness.cassette.show import summary
 from harness.conformance.check import canonical_lines
