@@ -114,6 +114,12 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
         "--verify", action="store_true", help="record each twice, and show any difference"
     )
     record.add_argument("--into", type=_folder, metavar="DIR", help="instead of cassettes/")
+    record.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="put what changed in the old cassette's place (default: it waits beside it as .new "
+        "for `harness review`)",
+    )
     record.add_argument("--agent-path", metavar="PROGRAM", help="the agent's program")
     record.add_argument(
         "--timeout",
@@ -138,6 +144,12 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
         action="append",
         choices=["schema", "laws", "expected", "coverage"],
         help="hold it to this level alone; may be given again (default: what it claims, or all)",
+    )
+    check.add_argument(
+        "--pending",
+        action="store_true",
+        help="leave what differs from expected/ beside it, as .new for `harness review` (of the "
+        "reference normalizers; nothing in CI)",
     )
     check.add_argument(
         "--report",
@@ -170,6 +182,22 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, once
         "accept", _accept, "write expected/ from what the reference normalizers give now"
     )
     _selection(accept)
+
+    review = command(
+        "review", _review, "show what waits as .new beside the old files, and accept or reject it"
+    )
+    review.epilog = (
+        "At a terminal each file is shown with what changed, and taken by one key: a accepts, r "
+        "rejects, s skips, q quits, space shows more. In CI (CI=true) and without a terminal "
+        "nothing is done but by --accept and --reject. Exit code 1 where something still waits."
+    )
+    review.add_argument("names", nargs="*", metavar="NAME", help="a path, a folder or an id")
+    review.add_argument("--surface", metavar="S")
+    review.add_argument("--scenario", metavar="ID")
+    how = review.add_mutually_exclusive_group()
+    how.add_argument("--list", action="store_true", help="what waits, and change nothing")
+    how.add_argument("--accept", action="store_true", help="put all of it in the old files' place")
+    how.add_argument("--reject", action="store_true", help="remove all of it")
 
     replay = command(
         "replay", _replay, "print the canonical events of a cassette, or another stage", json=False
@@ -498,6 +526,7 @@ def _record(arguments: argparse.Namespace) -> int:
             agents=arguments.agent,
             corpus=arguments.into is None,
             model=_model(arguments),
+            overwrite=arguments.overwrite,
         )
     )
 
@@ -521,6 +550,12 @@ def _accept(arguments: argparse.Namespace) -> int:
     from harness.conformance.command import accept_command
 
     return accept_command(_writable(arguments), _selected(arguments), arguments)
+
+
+def _review(arguments: argparse.Namespace) -> int:
+    from harness.review.command import review_command
+
+    return review_command(_project(arguments), arguments)
 
 
 def _replay(arguments: argparse.Namespace) -> int:

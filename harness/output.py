@@ -26,6 +26,7 @@ def exit_code(error: Exception) -> int | None:
         "ExpectedError": UNUSABLE,
         "ReportError": UNUSABLE,
         "EquivalentsError": UNUSABLE,
+        "ReviewError": UNUSABLE,
         "MatrixError": UNUSABLE,
         "SeedError": UNUSABLE,
         "StoryError": UNUSABLE,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.output import UsageError
+from harness.pending import NEW
 
 CASSETTES = "cassettes"
 
@@ -132,7 +133,7 @@ def select(
         path
         for path in paths
         if (surface is None or path.parent.parent.name == surface)
-        and (scenario is None or path.stem == scenario)
+        and (scenario is None or path.name.removesuffix(NEW) == f"{scenario}.jsonl")
     ]
     if not chosen:
         if surface is not None:

@@ -11,6 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from harness.conformance import LAWS, CassetteResult, canonical_lines
 from harness.conformance.render import check_text
+from harness.pending import NEW, waiting_under
 from harness.project import find_project
 from harness.pytest_plugin.run import Run
 
@@ -42,9 +43,14 @@ def test_nothing_lies_where_only_cassettes_and_expected_files_belong() -> None:
         for path in root.rglob("*")
         if path.is_file()
         and not path.name.startswith(".")
+        and path.suffix != NEW
         and (path.suffix != ".jsonl" or len(path.relative_to(root).parts) != 3)
     ]
     assert strays == []
+
+
+def test_nothing_waits_for_review() -> None:
+    assert waiting_under(PROJECT.cassettes, PROJECT.expected) == [], "decide by `harness review`"
 
 
 @pytest.mark.parametrize("law", CHECKS)

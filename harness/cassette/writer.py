@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -59,9 +60,18 @@ class CassetteWriter:
         return frame
 
     def finish(
-        self, *, complete: bool, exit_code: int | None = None, signal: str | None = None
+        self,
+        *,
+        complete: bool,
+        exit_code: int | None = None,
+        signal: str | None = None,
+        place: Callable[[Path], Path | None] | None = None,
     ) -> Footer:
-        """Write the footer, and put the file in place of an older one in a single step."""
+        """Write the footer, and put the file in place of an older one in a single step.
+
+        `place` is asked where to put it, given the whole file: None removes it. Then `path` says
+        where it is.
+        """
         footer = Footer(
             frames=self.frames,
             complete=complete,
@@ -73,10 +83,17 @@ class CassetteWriter:
             self._write(_encoder.encode(footer))
             os.fsync(self._fd)
             self._close()
-            self._part.replace(self.path)
+            self._put(place(self._part) if place else self.path)
         except OSError as error:
             raise self._failed("finish", error) from error
         return footer
+
+    def _put(self, target: Path | None) -> None:
+        if target is None:
+            self._part.unlink()
+        else:
+            self._part.replace(target)
+            self.path = target
 
     @property
     def part(self) -> Path:

@@ -19,10 +19,11 @@ from harness.conformance.known import Known
 from harness.conformance.levels import Held, held_to
 from harness.conformance.report import FAILED, UNUSABLE, CassetteResult, CheckResult, Report
 from harness.conformance.rerunning import Reruns, after, planned
+from harness.pending import NEW, waiting
 from harness.subject import Aside, Claims, Reference, Subject, told
 from harness.surfaces import SurfaceError, surface
 
-PENDING_SUFFIX = ".new"
+_PART: Final = ".part"
 
 SMALL: Final = 1 << 20
 """Bytes up to which a cassette's frames are kept for the reruns instead of read again."""
@@ -257,15 +258,19 @@ def canonical_lines(
     return lines.getvalue()
 
 
-def write_expected(
+def write_expected(  # noqa: PLR0913 - a cassette, where things lie, and how
     name: str | Path,
     *,
     cassettes: Path,
     expected: Path,
     subject: Subject | None = None,
     rules: RulesOf = rules_of,
+    pending: bool = False,
 ) -> Path:
     """Pin a cassette's canonical output under `expected`, whole or not at all; return the file.
+
+    With `pending` the pinned file stays as it is, and the output waits beside it for `harness
+    review`. Without, nothing waits there any more: what was pinned is newer.
 
     Raises PinError for a cassette that is truncated, for output that breaks a law, and where
     the file cannot be written; CassetteError for a cassette that is unusable.
@@ -277,6 +282,8 @@ def write_expected(
     (target,) = targets
     with open_cassette(target.path) as cassette:
         path = expected / f"{cassette.header.id}.jsonl"
+    if target.path.suffix == NEW:
+        raise PinError(f"could not pin {target.path}: it waits; first `harness review`", FAILED)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Without a name while it is judged, so that a kill leaves nothing of it; only the copy
@@ -285,28 +292,30 @@ def write_expected(
             result = check_one(target, corpus, subject or Reference(), rules, pins)
             _refuse(result)
             pins.seek(0)
-            _put(pins, path)
+            _put(pins, waiting(path) if pending else path)
+        if not pending:
+            waiting(path).unlink(missing_ok=True)
     except OSError as error:
         message = f"could not pin {path}: {error.strerror}; nothing was changed"
         raise PinError(message, UNUSABLE) from error
-    return path
+    return waiting(path) if pending else path
 
 
 def _put(pins: BinaryIO, path: Path) -> None:
     """Make a file of what was pinned, in one step, or nothing, also where a signal ends it."""
     from harness.recording.terminable import unwinding  # noqa: PLC0415 - `check` needs none of it
 
-    pending = path.with_name(path.name + PENDING_SUFFIX)
+    part = path.with_name(path.name + _PART)
     with unwinding():
         try:
-            with pending.open("wb") as copy:
+            with part.open("wb") as copy:
                 shutil.copyfileobj(pins, copy)
                 copy.flush()
                 os.fsync(copy.fileno())
-            pending.replace(path)
+            part.replace(path)
         finally:
             with suppress(OSError):
-                pending.unlink(missing_ok=True)
+                part.unlink(missing_ok=True)
 
 
 def _refuse(result: CassetteResult) -> None:

@@ -15,8 +15,10 @@ from harness.conformance.check import PinError, check, write_expected
 from harness.conformance.known import find_known
 from harness.conformance.levels import held_to
 from harness.conformance.render import render_terminal, report_json
+from harness.conformance.report import Report
 from harness.conformance.reports.forms import shown
 from harness.conformance.reports.live import Live
+from harness.pending import in_ci, waiting_under
 from harness.project import Project
 from harness.projection.stages import Stage, native_in, stage
 from harness.subject import (
@@ -43,6 +45,8 @@ def check_command(
     known = find_known(arguments.known_failures, (Path.cwd(), project.root))
     show = out.progress()
     chosen = choices(arguments)
+    if arguments.pending and chosen.normalizer is not None:
+        raise out.UsageError("--pending is of the reference normalizers: leave --normalizer out")
     with _descriptor_aside(), running(chosen) as subject:
         held = held_to(subject, chosen.levels, chosen.levels_by, chosen.surfaces)
         live.begin(subject.name, getattr(subject, "claims", None), held.levels, held.by)
@@ -67,7 +71,30 @@ def check_command(
         text = render_terminal(report, colour=out.colour() and not live.takes_stdout)
         (out.note if live.takes_stdout else out.say)(shown(text))
     live.ended(report)
+    if arguments.pending:
+        _leave(project, report)
+    if left := waiting_under(project.cassettes, project.expected):
+        out.note(f"harness check: {len(left)} waiting for `harness review`:")
+        for path in left:
+            out.note(f"  {printable(str(path))}")
     return report.exit_code
+
+
+def _leave(project: Project, report: Report) -> None:
+    """Let the output that is not the pinned one wait beside it; nothing in CI."""
+    if in_ci():
+        out.note("harness check: --pending: in CI nothing is written")
+        return
+    for result in report.cassettes:
+        missing = not (project.expected / f"{result.id}.jsonl").exists()
+        if result.failed() != ["expected"] and not (missing and result.verdict == "unusable"):
+            continue
+        try:
+            write_expected(
+                result.path, cassettes=project.cassettes, expected=project.expected, pending=True
+            )
+        except (PinError, CassetteError) as error:
+            out.note(f"harness check: --pending: {printable(str(error))}")
 
 
 def accept_command(project: Project, paths: Sequence[Path], arguments: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from harness.conformance.report import CassetteResult
+from harness.pending import NEW
 
 
 class Target(Struct, frozen=True):
@@ -119,7 +120,8 @@ def unusable(target: Target, problem: str, hint: str) -> CassetteResult:
 def _inside(path: Path, root: Path) -> str:
     """The id of a file in a folder: its path there, without the suffix."""
     # As text: what pathlib does for this costs as much as opening the file.
-    return "/".join(path.parts[len(root.parts) :]).removesuffix(path.suffix)
+    inside = "/".join(path.parts[len(root.parts) :]).removesuffix(NEW)
+    return inside.removesuffix(Path(inside).suffix)
 
 
 def _wanted(target: Target, surface: str | None, scenario: str | None) -> bool:

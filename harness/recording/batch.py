@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from harness import output as out
 from harness.recording.agents import find_agent
@@ -41,6 +42,7 @@ class Batch(Struct, frozen=True):
     agents: list[str] = []
     corpus: bool = False
     model: Choice = None
+    overwrite: bool = False
 
 
 class Outcome(Struct, frozen=True, omit_defaults=True):
@@ -173,6 +175,7 @@ def _one(batch: Batch, room: Surface, agent: str, name: str) -> Outcome:
             timeout=batch.timeout,
             port=batch.port,
             corpus=batch.corpus,
+            overwrite=batch.overwrite,
             on_event=step,
             model=batch.model,
         )
@@ -183,9 +186,17 @@ def _one(batch: Batch, room: Surface, agent: str, name: str) -> Outcome:
     show("")
     if not batch.json:
         out.say(describe(recording))
-    if batch.verify:
+    if batch.verify and recording.result != "differs":
         return _verified(batch, agent, recording)
-    return Outcome(room.name, agent, name, recording)
+    return _judged(Outcome(room.name, agent, name, recording))
+
+
+def _judged(outcome: Outcome) -> Outcome:
+    """Say of a recording that is another than the cassette that it does not conform."""
+    recording = outcome.recording
+    if recording is None or outcome.code or recording.result not in {"waits", "differs"}:
+        return outcome
+    return replace(outcome, problem="not what the cassette says", code=out.NOT_CONFORMING)
 
 
 def _verified(batch: Batch, agent: str, first: Recording) -> Outcome:
@@ -224,12 +235,13 @@ def _verified(batch: Batch, agent: str, first: Recording) -> Outcome:
         )
     if not batch.json:
         out.say("  the same when recorded again")
-    return Outcome(first.surface, agent, first.scenario, first, differences=found)
+    return _judged(Outcome(first.surface, agent, first.scenario, first, differences=found))
 
 
 def describe(recording: Recording) -> str:
     """Return a recording as text: its file, and whatever deserves a look, a line each."""
     lines = [f"{recording.path}: {recording.frames} frames in {recording.seconds:.1f} s"]
+    lines += _became(recording)
     if recording.refused_connections:
         lines.append(
             f"  {recording.refused_connections} attempts to reach beyond loopback were refused"
@@ -239,6 +251,18 @@ def describe(recording: Recording) -> str:
     lines += [f"  unhandled: {what}" for what in recording.unhandled]
     lines += [f"  {notice}" for notice in recording.notices]
     return "\n".join(lines)
+
+
+def _became(recording: Recording) -> list[str]:
+    """Say what became of the older cassette, where there is one."""
+    said = {
+        "new": "",
+        "unchanged": "  the same but for what may differ: the cassette is as it was",
+        "replaced": "  in the place of another recording",
+        "waits": "  not what the cassette says: it waits; `harness review` shows what changed",
+        "differs": "  not what the cassette says; in CI nothing is written (--overwrite does)",
+    }[recording.result]
+    return [said] * bool(said) + [f"    {line}" for line in recording.changed]
 
 
 def _plain(outcome: Outcome) -> dict[str, Any]:
@@ -254,6 +278,7 @@ def _plain(outcome: Outcome) -> dict[str, Any]:
         row
         | {
             "path": str(recording.path),
+            "result": recording.result,
             "agent": recording.agent,
             "frames": recording.frames,
             "seconds": round(recording.seconds, 3),

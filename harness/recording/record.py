@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -28,6 +28,7 @@ from harness.cassette import (
 from harness.cassette.leaks import Secret, find_leaks, machine_secrets
 from harness.cassette.scrub import Scrubber, ScrubError
 from harness.model_server import ModelServer
+from harness.pending import in_ci, waiting
 from harness.playback.shim import PLAYED
 from harness.recording.agents import Found, find_agent, wrong_version
 from harness.recording.configure import configure
@@ -39,6 +40,7 @@ from harness.recording.played import keep_real, not_for_the_corpus, sources_of
 from harness.recording.session import Limits, Session, drive
 from harness.recording.strays import end_strays
 from harness.recording.terminable import TerminatedError, terminable
+from harness.recording.verify import differences
 from harness.scenarios import Scenario, ScenarioError, scenario
 from harness.surfaces import Surface, SurfaceError, surface
 from harness.surfaces.base import Action, Driver, Program, Setup, Start
@@ -51,6 +53,9 @@ _LEAKS_SHOWN = 3
 _LAST_PORT = 65535
 
 
+Result = Literal["new", "unchanged", "waits", "replaced", "differs"]
+
+
 class Progress(Struct, frozen=True):
     """Where a recording is: a step in words, and the frames so far."""
 
@@ -60,6 +65,10 @@ class Progress(Struct, frozen=True):
 
 class Recording(Struct, frozen=True):
     """What came of a recording. `seconds` is wall time; `notices` are worth a person's look.
+
+    `result` is what became of it: `new`; `unchanged` and the cassette as it was; `waits` beside
+    the cassette that it differs from; `replaced` that one; or `differs` and was not written, in
+    CI. `changed` says how it differs. `path` is the file that is there of it.
 
     `refused_connections` counts attempts to leave the network namespace (None: not isolated),
     `unhandled` names what the agent asked and the client did not know, `model` is the cassette
@@ -77,6 +86,8 @@ class Recording(Struct, frozen=True):
     unhandled: list[str]
     notices: list[str]
     model: Path | None = None
+    result: Result = "new"
+    changed: list[str] = []
 
 
 def record(  # noqa: PLR0913 - each is a choice of the command's
@@ -90,6 +101,7 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     timeout: float | None = None,
     port: int = 0,
     corpus: bool = False,
+    overwrite: bool = False,
     on_event: Callable[[Progress], None] | None = None,
     limits: Limits | None = None,
     model: Choice = None,
@@ -100,6 +112,9 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     `isolate`: None where the machine allows it, True to insist, False not to. `timeout` is in
     seconds, for the whole conversation (None: what the manifest's entry says). `port` is the
     model server's; 0 is any. `corpus`: `into` is the project's own `cassettes/`.
+
+    A cassette that is there already stays: a recording that differs in more than what may waits
+    beside it for `harness review`. `overwrite` puts it in its place.
 
     An agent that is played back from a cassette asks no model: whether the script is followed is
     then not asked. Such a recording is `constructed`, and goes neither into the corpus nor into
@@ -131,6 +146,7 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     source = room.manifest.agent(program.agent) or AgentSource(program.agent)
     bounds = limits or Limits(seconds=source.timeout if timeout is None else timeout)
     job = _Job(room, program, story, into, bounds, port, on_event or (lambda _: None), model)
+    job.overwrite = overwrite
     found = find_agent(room, agent_path, agent)
     _not_played(found, model, corpus=corpus)
     if isinstance(model, Live) and isolate is None:
@@ -181,6 +197,9 @@ class _Job:
         self.on_event = on_event
         self.notices: list[str] = []
         self.mark = uuid.uuid4().hex
+        self.overwrite = False
+        self.result: Result = "new"
+        self.changed: list[str] = []
 
     async def run(self, found: Found, isolate: bool | None) -> Recording:  # noqa: FBT001
         begun = time.monotonic()
@@ -209,6 +228,8 @@ class _Job:
             unhandled=session.asked,
             notices=self.notices,
             model=self.real.tape if self.real else None,
+            result=self.result,
+            changed=self.changed,
         )
 
     def _real(self, found: Found, stack: contextlib.ExitStack) -> Path | None:
@@ -330,7 +351,12 @@ class _Job:
         part = self.real.write(server, header, of_model)
         try:
             yield
-            if part is not None:
+            if part is not None and self.result in {"waits", "differs"}:
+                # It goes with its agent's: the one without the other is of no use.
+                aside = self.real.path.with_name(f"{self.real.path.name}.new")
+                part.replace(aside)
+                self.notices.append(f"the model's cassette waits too: {aside}")
+            elif part is not None:
                 part.replace(self.real.path)
         except OSError as error:
             raise RecordError(
@@ -405,10 +431,35 @@ class _Job:
 
     def _finish(self, writer: CassetteWriter, session: Session) -> None:
         end = session.end
-        writer.finish(complete=True, exit_code=end.get("code"), signal=end.get("signal"))
+        writer.finish(
+            complete=True,
+            exit_code=end.get("code"),
+            signal=end.get("signal"),
+            place=lambda part: self._place(writer.path, part),
+        )
+        if self.result in {"unchanged", "differs"}:
+            return
         with open_cassette(writer.path) as cassette:
             for _ in cassette:
                 pass
+
+    def _place(self, path: Path, part: Path) -> Path | None:
+        """Say where a whole recording goes; None where nothing is to be written."""
+        if not os.path.lexists(path):
+            return path
+        try:
+            self.changed = differences(path, part)
+        except (CassetteError, SurfaceError) as error:
+            # Also what cannot be read is never recorded over.
+            self.changed = [f"the cassette cannot be used: {error}"]
+        if not self.changed:
+            self.result = "unchanged"
+            return None
+        if self.overwrite:
+            self.result = "replaced"
+            return path
+        self.result = "differs" if in_ci() else "waits"
+        return None if in_ci() else waiting(path)
 
     def _path(self, header: Header) -> Path:
         return self.into / f"{header.id}.jsonl"

@@ -80,7 +80,7 @@ from harness.subject import InProcess
 from tests.conformance import toy
 
 def fsync(descriptor):
-    assert list(root.rglob("*.jsonl.new"))
+    assert list(root.rglob("*.jsonl.part"))
     os.kill(os.getpid(), signal.Signals[sys.argv[2]])
 
 root = Path(sys.argv[1])

@@ -1,5 +1,7 @@
 """The fake surface in place of all, and the developer's key in the environment."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.gateway import fakes
@@ -13,3 +15,10 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeSurface:
     monkeypatch.setattr("harness.recording.verify.surface", lambda _: room)
     monkeypatch.setenv(fakes.VARIABLE, fakes.KEY)
     return room
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep them together under xdist: each recording works in a folder that has one name."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("gateway"))

@@ -1,0 +1,1 @@
+"""`harness review`: what waits as `.new` is shown, and accepted, rejected or left."""
