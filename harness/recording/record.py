@@ -351,12 +351,14 @@ class _Job:
         part = self.real.write(server, header, of_model)
         try:
             yield
-            if part is not None and self.result in {"waits", "differs"}:
-                # It goes with its agent's: the one without the other is of no use.
+            # It goes with its agent's: the one without the other is of no use.
+            if part is None or self.result == "differs":
+                return
+            if self.result == "waits":
                 aside = self.real.path.with_name(f"{self.real.path.name}.new")
                 part.replace(aside)
                 self.notices.append(f"the model's cassette waits too: {aside}")
-            elif part is not None:
+            elif self.result != "unchanged" or not self.real.path.exists():
                 part.replace(self.real.path)
         except OSError as error:
             raise RecordError(

@@ -18,7 +18,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeSurface:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep them together under xdist: each recording works in a folder that has one name."""
+    """Leave them to CI, one after another: a recording works in a folder that has one name."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("gateway"))
+            item.add_marker(pytest.mark.slow)

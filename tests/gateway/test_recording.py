@@ -17,6 +17,7 @@ from harness.gateway.live import Gateway
 from harness.gateway.tape import cassette_config, load_tape
 from harness.recording.errors import RecordError
 from harness.recording.models import Live, Taped
+from tests.gateway import fakes
 from tests.gateway.fakes import (
     ASKS,
     BYE,
@@ -226,10 +227,24 @@ def test_what_a_live_recording_never_replaces(tmp_path: Path) -> None:
     assert provider.seen == []
 
 
-def test_a_whole_one_is_replaced(tmp_path: Path) -> None:
-    recorded(tmp_path)
+def test_a_changed_one_waits_beside_the_whole_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fakes.module, "in_ci", lambda: False)
+    monkeypatch.setattr(fakes.module, "differences", lambda *_: ["another answer"])
+    before = recorded(tmp_path).read_bytes()
     tape = recorded(tmp_path, HELLO, saying("Good day"))
-    assert "Good day" in tape.read_text("utf-8")
+    assert tape.read_bytes() == before
+    assert "Good day" in tape.with_name(f"{TAPE}.new".split("/")[-1]).read_text("utf-8")
+
+
+def test_nothing_is_written_over_in_ci(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fakes.module, "in_ci", lambda: True)
+    monkeypatch.setattr(fakes.module, "differences", lambda *_: ["another answer"])
+    recorded(tmp_path)
+    before = files(tmp_path / "c")
+    recorded(tmp_path, HELLO, saying("Good day"))
+    assert files(tmp_path / "c") == before
 
 
 def test_no_key_no_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
