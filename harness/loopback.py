@@ -2,7 +2,8 @@
 
 import asyncio
 import socket
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import uvicorn
 
@@ -49,3 +50,50 @@ async def cut_off(server: uvicorn.Server, *, unsent: bool) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class OnLoopback:
+    """An ASGI application on a port of loopback, from `async with` to its end.
+
+    `sockets` are listening sockets, made in another network namespace for example; without them
+    it binds a free port of 127.0.0.1. It prints nothing and touches no signal handler.
+    """
+
+    def __init__(self, app: Any, sockets: list[socket.socket] | None = None) -> None:
+        self.app = app
+        """The ASGI application."""
+        self._sockets = sockets
+        self._server: uvicorn.Server | None = None
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on. Raises RuntimeError outside `async with`."""
+        if self._server is None or not self._sockets:
+            raise RuntimeError("the model server is not running: use `async with`")
+        return int(self._sockets[0].getsockname()[1])
+
+    async def __aenter__(self) -> Self:
+        if self._sockets is None:
+            self._sockets = [socket.create_server(("127.0.0.1", 0))]
+        self._server = await serve(self.app, self._sockets)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        server, self._server = self._server, None
+        if server is None:
+            return
+        # Clients still there are cut off: a held stream has no other end.
+        await cut_off(server, unsent=False)
+        for listener in server.servers:
+            await listener.wait_closed()
+
+
+async def gone(receive: Any) -> None:
+    """Return once the client has closed the connection."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,24 +1,20 @@
 """A report as text for a terminal, and as JSON."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
 
 from harness.cassette.show import printable
-from harness.conformance.report import CassetteResult, CheckResult, Report, Violation
+from harness.conformance.report import CassetteResult, CheckResult, Report
+from harness.conformance.reports import words
 
 _COLOURS: Final = {"pass": "32", "fail": "31"} | dict.fromkeys(
     ("unusable", "not-judged", "not-claimed", "known"), "33"
 )
 _EXPLAINED: Final = 20
 """How many violations of one cassette are shown."""
-
-
-_STDERR: Final = 20
-"""How many lines of a normalizer's stderr are shown."""
-_BLAMED: Final = {"subject": "normalizer", "harness": "harness"}
 
 
 def report_json(report: Report) -> bytes:
@@ -48,7 +44,7 @@ def trouble_text(cassette: CassetteResult) -> str:
 def check_text(cassette: CassetteResult, check: CheckResult) -> str:
     """Return what one check of a cassette found, as text."""
     lines = [printable(f"{cassette.id}: {check.status} ({cassette.path})")]
-    lines += [*_check(check, _EXPLAINED), *_blame(cassette)]
+    lines += [*_check(check, _EXPLAINED), *_inside(words.blame(cassette), 2)]
     return "\n".join(lines)
 
 
@@ -96,8 +92,7 @@ def _check_line(check: CheckResult, *, colour: bool) -> str:
 def _trouble(cassette: CassetteResult, *, colour: bool) -> Iterator[str]:
     yield _paint(f"{printable(cassette.id)}: {cassette.verdict}", cassette.verdict, colour=colour)
     if cassette.problem:
-        hint = f"; {cassette.hint}" if cassette.hint else ""
-        yield printable(f"  {cassette.problem}{hint}")
+        yield f"  {words.problem(cassette)}"
     shown = 0
     for check in cassette.checks:
         if check.status != "fail":
@@ -106,41 +101,20 @@ def _trouble(cassette: CassetteResult, *, colour: bool) -> Iterator[str]:
         shown += len(check.violations)
     if shown > _EXPLAINED:
         yield f"  … {shown - _EXPLAINED} more violations are in --json"
-    yield from _blame(cassette)
+    yield from _inside(words.blame(cassette), 2)
 
 
 def _check(check: CheckResult, most: int) -> Iterator[str]:
-    note = f"; {check.note}" if check.note else ""
-    yield f"  {check.id}: {check.statement} [{check.source}]{printable(note)}"
+    yield f"  {check.id}: {words.reason(check)}"
     for violation in check.violations[: max(most, 0)]:
-        yield from _violation(violation)
+        yield from _inside(words.told(violation), 4)
     if check.more:
         yield f"    … and {check.more:,} more of this law"
 
 
-def _blame(cassette: CassetteResult) -> Iterator[str]:
-    """Whose fault it is, and what it said."""
-    if cassette.fault:
-        yield f"  at fault: the {_BLAMED[cassette.fault]}"
-    if cassette.stderr:
-        yield "  its stderr ends with:"
-        for line in cassette.stderr.splitlines()[-_STDERR:]:
-            yield printable(f"    {line}")
-
-
-def _violation(violation: Violation) -> Iterator[str]:
-    at = []
-    if violation.frame:
-        at.append(f"frame {violation.frame}" + (f" ({violation.kind})" if violation.kind else ""))
-    if violation.event:
-        at.append(f"event {violation.event} {violation.type}".rstrip())
-    if violation.path:
-        at.append(violation.path)
-    yield printable(f"    {', '.join(at) or 'the run'}")
-    yield printable(f"      expected  {violation.expected}")
-    yield printable(f"      got       {violation.got}")
-    if violation.hint:
-        yield printable(f"      hint      {violation.hint}")
+def _inside(lines: Iterable[str], columns: int) -> Iterator[str]:
+    for line in lines:
+        yield " " * columns + line
 
 
 def _summary(report: Report, *, colour: bool) -> str:

@@ -4,16 +4,15 @@ import asyncio
 import contextlib
 import re
 import socket
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import msgspec
-import uvicorn
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
 from harness.gateway.apis import api_of
-from harness.loopback import cut_off, serve
+from harness.loopback import OnLoopback
+from harness.loopback import gone as client_gone
 from harness.recording.errors import RecordError
 
 NOT_FOUND: Final = 404
@@ -58,29 +57,21 @@ class Asked:
         await self.end()
 
 
-class Served:
+class Served(OnLoopback):
     """A model behind a port of loopback, from `async with` to its end.
 
     What is no request for a model's answer is refused: it is not for the provider.
     """
 
     def __init__(self, sockets: list[socket.socket] | None = None) -> None:
+        super().__init__(self._app, sockets)
         self.held = asyncio.Event()
         """Set while an answer is under way: what waits for the model's silence may look for it."""
         self.failing = asyncio.Event()
         """Set with the first failure: there is no use in going on."""
         self.failure: RecordError | None = None
         self.notices: list[str] = []
-        self._sockets = sockets
-        self._server: uvicorn.Server | None = None
         self._open = 0
-
-    @property
-    def port(self) -> int:
-        """The port that it listens on. Raises RuntimeError outside `async with`."""
-        if self._server is None or not self._sockets:
-            raise RuntimeError("the model is not served: use `async with`")
-        return int(self._sockets[0].getsockname()[1])
 
     def fail(self, code: int, message: str) -> None:
         """Note why the recording cannot come to be; the first reason counts."""
@@ -108,24 +99,6 @@ class Served:
         self._open += 1 if begun else -1
         self.held.set() if self._open else self.held.clear()
 
-    async def __aenter__(self) -> Self:
-        if self._sockets is None:
-            self._sockets = [socket.create_server(("127.0.0.1", 0))]
-        self._server = await serve(self._app, self._sockets)
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        server, self._server = self._server, None
-        if server is not None:
-            await cut_off(server, unsent=False)
-            for listener in server.servers:
-                await listener.wait_closed()
-
     async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
@@ -139,7 +112,7 @@ class Served:
             asked = Asked("", scope, body, send)
             await asked.refuse(f"{http.method} {http.url.path} asks no model", NOT_FOUND)
             return
-        gone = asyncio.ensure_future(_gone(receive))
+        gone = asyncio.ensure_future(client_gone(receive))
         try:
             await self.answer(Asked(api, scope, body, send), gone)
         except RecordError as error:
@@ -151,11 +124,6 @@ class Served:
         finally:
             gone.cancel()
             await asyncio.gather(gone, return_exceptions=True)
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def said_in(body: bytes) -> str:

@@ -5,11 +5,9 @@ import re
 import socket
 from collections import defaultdict
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import msgspec
-import uvicorn
 from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect
@@ -18,7 +16,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from harness.loopback import cut_off, serve
+from harness.loopback import OnLoopback
+from harness.loopback import gone as client_gone
 from harness.model_server import anthropic_messages, gemini, openai_chat, openai_responses
 from harness.model_server.mint import CREATED
 from harness.model_server.script import Place, Problem, Script, UnexpectedError
@@ -38,16 +37,15 @@ _SILENCE = 0.15
 """Seconds after which an agent that tells nothing has told all."""
 
 
-class ModelServer:
-    """A scripted model, from `async with` to its end.
-
-    `sockets` are listening sockets, made in another network namespace for example; without
-    them it binds a free port of 127.0.0.1. It prints nothing and touches no signal handler.
-    """
+class ModelServer(OnLoopback):
+    """A scripted model, from `async with` to its end."""
 
     def __init__(
         self, scenario: Scenario, workspace: str, sockets: list[socket.socket] | None = None
     ) -> None:
+        methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
+        routes = [Route("/{path:path}", self._handle, methods=methods)]
+        super().__init__(Starlette(routes=routes), sockets)
         self.scenario = scenario
         self.problems: list[Problem] = []
         """The requests so far that the script does not expect."""
@@ -60,18 +58,6 @@ class ModelServer:
         self._asked: defaultdict[Place, asyncio.Event] = defaultdict(asyncio.Event)
         self._stirred = float("-inf")
         self._script = Script(scenario, workspace)
-        self._sockets = sockets
-        self._server: uvicorn.Server | None = None
-        methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
-        self.app = Starlette(routes=[Route("/{path:path}", self._handle, methods=methods)])
-        """The ASGI application."""
-
-    @property
-    def port(self) -> int:
-        """The port that it listens on. Raises RuntimeError outside `async with`."""
-        if self._server is None or not self._sockets:
-            raise RuntimeError("the model server is not running: use `async with`")
-        return int(self._sockets[0].getsockname()[1])
 
     def unused(self) -> list[str]:
         """Return the steps never used so far, readable: `text.yaml:6: turn 1, say: Hello`."""
@@ -84,26 +70,6 @@ class ModelServer:
     def unmet(self) -> list[str]:
         """Return where the script was not followed: `refusals`, and the steps never used."""
         return [*self.refusals(), *(f"a step that was not used: {s}" for s in self.unused())]
-
-    async def __aenter__(self) -> Self:
-        if self._sockets is None:
-            self._sockets = [socket.create_server(("127.0.0.1", 0))]
-        self._server = await serve(self.app, self._sockets)
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        server, self._server = self._server, None
-        if server is None:
-            return
-        # Clients still there are cut off: a held stream has no other end.
-        await cut_off(server, unsent=False)
-        for listener in server.servers:
-            await listener.wait_closed()
 
     async def _handle(self, http: HttpRequest) -> Response:
         method, path = http.method, http.url.path
@@ -247,7 +213,7 @@ class _Stream(Response):
                 "headers": self.raw_headers,
             }
         )
-        gone = asyncio.ensure_future(_gone(receive))
+        gone = asyncio.ensure_future(client_gone(receive))
         try:
             turn = asyncio.ensure_future(self._server.turn_of(self._place))
             await asyncio.wait([gone, turn], return_when=asyncio.FIRST_COMPLETED)
@@ -281,11 +247,6 @@ class _Stream(Response):
                 return
         self._server.sent(self._place)
         await send({"type": "http.response.body", "body": b""})
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def inside_characters(data: bytes) -> Iterator[bytes]:

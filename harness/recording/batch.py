@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from harness import output as out
 from harness.recording.agents import find_agent
 from harness.recording.errors import RecordError
+from harness.recording.job import Progress, Recording
 from harness.recording.models import Choice, Live, Taped
-from harness.recording.record import Progress, Recording, record
+from harness.recording.record import record
 from harness.recording.verify import differences
 from harness.scenarios import scenario, scenario_ids
 from harness.scenarios.nodes import near

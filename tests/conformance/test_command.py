@@ -1,6 +1,5 @@
 """`check`, `accept` and `replay` on a copy of one shipped cassette: exit codes, words, files."""
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,23 +8,13 @@ import msgspec
 import pytest
 
 from harness.canonical import decode_event
-from harness.cli import main
 from harness.project import find_project
-
-ID = "codex-exec/codex-0.163.0/text"
+from tests.project_of_one import ID, project_of_one, run
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for folder in ("cassettes", "expected"):
-        (tmp_path / folder / ID).parent.mkdir(parents=True)
-        source = find_project(Path(__file__)).root / folder / f"{ID}.jsonl"
-        shutil.copy(source, tmp_path / folder / f"{ID}.jsonl")
-    return tmp_path
-
-
-def run(root: Path, *arguments: str) -> int:
-    return main(["--root", str(root), *arguments])
+    return project_of_one(tmp_path)
 
 
 Capture = pytest.CaptureFixture[str]

@@ -1,16 +1,13 @@
 """known-failures.toml excuses what it lists, and nothing else."""
 
-import shutil
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from harness.cli import main
-from harness.project import find_project
+from tests.project_of_one import ID, project_of_one
 
-PROJECT = find_project(Path(__file__))
-ID = "codex-exec/codex-0.163.0/text"
 OTHER = "codex-exec/codex-0.163.0/command"
 Capture = pytest.CaptureFixture[str]
 
@@ -19,11 +16,7 @@ Capture = pytest.CaptureFixture[str]
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A corpus of two cassettes; the output of one is not what is pinned."""
     monkeypatch.chdir(tmp_path)
-    for id_ in (ID, OTHER):
-        for folder in ("cassettes", "expected"):
-            (tmp_path / folder / id_).parent.mkdir(parents=True, exist_ok=True)
-            source = PROJECT.root / folder / f"{id_}.jsonl"
-            shutil.copy(source, tmp_path / folder / f"{id_}.jsonl")
+    project_of_one(tmp_path, ID, OTHER)
     pinned = tmp_path / "expected" / f"{ID}.jsonl"
     pinned.write_bytes(pinned.read_bytes().replace(b'"graceful"', b'"error"'))
     return tmp_path

@@ -78,7 +78,13 @@ def test_the_command_names_a_surface_that_it_does_not_know(
     assert code == 4
     value = msgspec.json.decode(capsys.readouterr().out)
     assert value["exit_code"] == 4
-    assert value["summary"] == {"pass": 0, "fail": 0, "unusable": 1, "not-claimed": 0}
+    assert value["summary"] == {
+        "pass": 0,
+        "fail": 0,
+        "known": 0,
+        "unusable": 1,
+        "not-claimed": 0,
+    }
     assert f"{path}: no surface is called 'toy'" in value["cassettes"][0]["problem"]
 
 

@@ -9,7 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from harness.recording.record import Recording, record
+from harness.recording.job import Recording
+from harness.recording.record import record
 from harness.surfaces.base import Setup
 from tests.recording.fakes import QUICK, FakeSurface, agent
 

@@ -27,7 +27,6 @@ from tests.gateway.fakes import (
     VARIABLE,
     Call,
     chat,
-    module,
     providing,
     run,
     saying,
@@ -135,7 +134,7 @@ def test_each_api_has_its_own_key() -> None:
 def test_live_an_agent_is_isolated_or_there_is_no_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "why_not", lambda: "no namespaces here")
+    monkeypatch.setattr("harness.recording.job.why_not", lambda: "no namespaces here")
     with providing(saying()) as provider, pytest.raises(RecordError) as caught:
         record(
             "fake",

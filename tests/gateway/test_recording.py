@@ -17,7 +17,6 @@ from harness.gateway.live import Gateway
 from harness.gateway.tape import cassette_config, load_tape
 from harness.recording.errors import RecordError
 from harness.recording.models import Live, Taped
-from tests.gateway import fakes
 from tests.gateway.fakes import (
     ASKS,
     BYE,
@@ -230,8 +229,8 @@ def test_what_a_live_recording_never_replaces(tmp_path: Path) -> None:
 def test_a_changed_one_waits_beside_the_whole_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fakes.module, "in_ci", lambda: False)
-    monkeypatch.setattr(fakes.module, "differences", lambda *_: ["another answer"])
+    monkeypatch.setattr("harness.recording.placing.in_ci", lambda: False)
+    monkeypatch.setattr("harness.recording.placing.differences", lambda *_: ["another answer"])
     before = recorded(tmp_path).read_bytes()
     tape = recorded(tmp_path, HELLO, saying("Good day"))
     assert tape.read_bytes() == before
@@ -239,8 +238,8 @@ def test_a_changed_one_waits_beside_the_whole_one(
 
 
 def test_nothing_is_written_over_in_ci(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fakes.module, "in_ci", lambda: True)
-    monkeypatch.setattr(fakes.module, "differences", lambda *_: ["another answer"])
+    monkeypatch.setattr("harness.recording.placing.in_ci", lambda: True)
+    monkeypatch.setattr("harness.recording.placing.differences", lambda *_: ["another answer"])
     recorded(tmp_path)
     before = files(tmp_path / "c")
     recorded(tmp_path, HELLO, saying("Good day"))

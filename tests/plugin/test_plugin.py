@@ -1,13 +1,9 @@
 """The pytest plugin in a project that has only the package: pytester, a process each time."""
 
-import shutil
-from pathlib import Path
-
 import pytest
 
-from harness.project import find_project
+from tests.project_of_one import project_of_one
 
-PROJECT = find_project(Path(__file__))
 PLUGIN = "harness.pytest_plugin"
 """As the entry point names it: naming it again loads it once."""
 
@@ -45,11 +41,7 @@ def team(pytester: pytest.Pytester) -> pytest.Pytester:
     """A team's project: two normalizers, and three cassettes with their expected output."""
     pytester.makepyfile(team=BROKEN)
     pytester.syspathinsert()
-    for id_ in IDS:
-        for folder in ("cassettes", "expected"):
-            path = pytester.path / folder / f"{id_}.jsonl"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(PROJECT.root / folder / f"{id_}.jsonl", path)
+    project_of_one(pytester.path, *IDS)
     return pytester
 
 

@@ -14,12 +14,13 @@ from tests.recording.fakes import QUICK, FakeSurface, NoModel
 
 # The package has a function of the module's name.
 module: Any = sys.modules["harness.recording.record"]
+job: Any = sys.modules["harness.recording.job"]
 
 
 def main(program: str, into: str, file_size: str = "") -> int:
     """Record; return the exit code."""
     module.surface = lambda _: FakeSurface()
-    module.ModelServer = NoModel
+    job.ModelServer = NoModel
     if file_size:
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(file_size), int(file_size)))
     try:

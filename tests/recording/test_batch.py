@@ -11,7 +11,7 @@ from harness.cassette import CassetteWriter
 from harness.recording import batch
 from harness.recording.batch import Batch, record_all
 from harness.recording.errors import RecordError
-from harness.recording.record import Recording
+from harness.recording.job import Recording
 from tests.recording.fakes import header
 
 BASE = Batch(

@@ -57,7 +57,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSurface:
     for where in (module, recording):
         monkeypatch.setattr(where, "surface", lambda _: fake)
     monkeypatch.setattr(module, "surfaces", lambda: {"fake": fake})
-    monkeypatch.setattr(recording, "ModelServer", NoModel)
+    monkeypatch.setattr("harness.recording.job.ModelServer", NoModel)
     return fake
 
 

@@ -15,7 +15,8 @@ from harness.cassette import open_cassette
 from harness.cassette.scrub import Rules
 from harness.recording.errors import RecordError
 from harness.recording.isolation import why_not
-from harness.recording.record import Progress, Recording, record
+from harness.recording.job import Progress, Recording
+from harness.recording.record import record
 from harness.recording.session import Limits
 from harness.recording.terminable import TerminatedError, terminable
 from harness.surfaces.base import Setup, Wire
@@ -43,7 +44,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeSurface]:
         room = FakeSurface(**parts)
         monkeypatch.setattr(module, "surface", lambda _: room)
         if not model:
-            monkeypatch.setattr(module, "ModelServer", NoModel)
+            monkeypatch.setattr("harness.recording.job.ModelServer", NoModel)
         return room
 
     return use
@@ -156,7 +157,7 @@ def test_without_isolation(tmp_path: Path, fake: Any, monkeypatch: pytest.Monkey
     fake()
     got = run(tmp_path, BYE, isolate=False)
     assert (got.isolated, got.refused_connections, got.notices) == (False, None, [])
-    monkeypatch.setattr(module, "why_not", lambda: "Operation not permitted")
+    monkeypatch.setattr("harness.recording.job.why_not", lambda: "Operation not permitted")
     got = run(tmp_path, BYE)
     assert (got.isolated, got.notices) == (False, ["not isolated: Operation not permitted"])
     with pytest.raises(RecordError, match="--no-isolate") as caught:

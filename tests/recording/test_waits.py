@@ -27,7 +27,7 @@ def _fake(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "surface", lambda _: room)
     # Its frames are named as those of a real surface are.
     monkeypatch.setattr("harness.recording.verify.surface", lambda _: surface("codex-exec"))
-    monkeypatch.setattr(module, "ModelServer", NoModel)
+    monkeypatch.setattr("harness.recording.job.ModelServer", NoModel)
     monkeypatch.delenv("CI", raising=False)
 
 

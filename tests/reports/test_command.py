@@ -12,8 +12,8 @@ import pytest
 
 from harness.cli import main
 from harness.project import find_project
+from tests.project_of_one import ID, project_of_one, run
 
-ID = "codex-exec/codex-0.163.0/text"
 FORMS = ("junit", "github", "summary", "badge", "jsonl")
 Capture = pytest.CaptureFixture[str]
 
@@ -26,15 +26,7 @@ def no_job(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for folder in ("cassettes", "expected"):
-        (tmp_path / folder / ID).parent.mkdir(parents=True)
-        source = find_project(Path(__file__)).root / folder / f"{ID}.jsonl"
-        shutil.copy(source, tmp_path / folder / f"{ID}.jsonl")
-    return tmp_path
-
-
-def run(root: Path, *arguments: str) -> int:
-    return main(["--root", str(root), *arguments])
+    return project_of_one(tmp_path)
 
 
 def asked(folder: Path) -> list[str]:

@@ -320,7 +320,7 @@ def test_a_failed_recording_leaves_nothing(
 ) -> None:
     room = FakeSurface(converse=recorder.converse, RULES=recorder.RULES, prepare=lambda _: {})
     monkeypatch.setattr(module, "surface", lambda _: room)
-    monkeypatch.setattr(module, "ModelServer", NoModel)
+    monkeypatch.setattr("harness.recording.job.ModelServer", NoModel)
     into = tmp_path / "into"
     with pytest.raises(RecordError) as caught:
         record("fake", "text", into, agent_path=fake(tmp_path, body), limits=limits)
@@ -334,7 +334,7 @@ def test_the_fake_is_recorded_as_an_agent_is(
 ) -> None:
     room = FakeSurface(converse=recorder.converse, RULES=recorder.RULES)
     monkeypatch.setattr(module, "surface", lambda _: room)
-    monkeypatch.setattr(module, "ModelServer", NoModel)
+    monkeypatch.setattr("harness.recording.job.ModelServer", NoModel)
     done = record("fake", "text", tmp_path / "into", agent_path=fake(tmp_path), limits=QUICK)
     with open_cassette(done.path) as cassette:
         frames = list(cassette)

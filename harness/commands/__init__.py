@@ -1,0 +1,1 @@
+"""The command line's commands: their options, and what each calls."""
