@@ -54,6 +54,8 @@ class ModelServer(OnLoopback):
         self.notices: list[str] = []
         self.held = asyncio.Event()
         """Set once a `hold` was reached."""
+        self.patient = False
+        """Whether it answers only once the agent is silent."""
         self._given: defaultdict[Place, asyncio.Event] = defaultdict(asyncio.Event)
         self._asked: defaultdict[Place, asyncio.Event] = defaultdict(asyncio.Event)
         self._stirred = float("-inf")
@@ -157,15 +159,19 @@ class ModelServer(OnLoopback):
         self._stirred = asyncio.get_running_loop().time()
 
     async def turn_of(self, place: Place | None) -> None:
-        """Wait until it is an answer's turn, where a task's agent runs beside its caller.
+        """Wait until it is an answer's turn, where what comes first would else be chance.
 
-        Which of the two is quicker would else be chance: the caller waits for its agent once that
-        has asked, the agent is answered once its caller waits, and the caller is asked again when
-        all is told.
+        A task's agent runs beside its caller: the caller waits for its agent once that has asked,
+        the agent is answered once its caller waits, and the caller is asked again when all is
+        told. A `patient` server waits for the agent's silence before each answer.
         """
-        if place is None or not (first := self._script.staged_at(place)):
+        if place is None:
             return
-        if place.task:
+        first = self._script.staged_at(place)
+        if first is None:
+            if not self.patient:
+                return
+        elif place.task:
             self._asked[first].set()
             await self._given[replace(first, stage=STAGES - 1)].wait()
         elif place.stage == STAGES - 1:
@@ -217,6 +223,8 @@ class _Stream(Response):
         try:
             turn = asyncio.ensure_future(self._server.turn_of(self._place))
             await asyncio.wait([gone, turn], return_when=asyncio.FIRST_COMPLETED)
+            if turn.done():
+                turn.result()
             turn.cancel()
             await self._write(send, gone)
         except Exception as error:

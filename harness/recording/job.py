@@ -106,6 +106,7 @@ class Job:
         self.notices: list[str] = []
         self.mark = uuid.uuid4().hex
         self.placing = placing
+        self.source = room.manifest.agent(program.agent) or AgentSource(program.agent)
 
     async def run(self, found: Found, isolate: bool | None) -> Recording:  # noqa: FBT001
         """Record it. Raises RecordError; then nothing was changed, and no process is left."""
@@ -159,7 +160,9 @@ class Job:
 
     def _serve(self, found: Found, home: Home, listener: socket.socket) -> Model:
         if self.real is None:
-            return ModelServer(self.story, workspace=str(home.workspace), sockets=[listener])
+            server = ModelServer(self.story, workspace=str(home.workspace), sockets=[listener])
+            server.patient = self.source.patient
+            return server
         port = int(listener.getsockname()[1])
         return self.real.serve(self.story, lambda: self._scrubber(found, home, port).text, listener)
 
@@ -191,8 +194,7 @@ class Job:
             program=found.path,
             key=KEY,
         )
-        source = self.room.manifest.agent(self.program.agent) or AgentSource(self.program.agent)
-        setup, variables = configure(source, setup)
+        setup, variables = configure(self.source, setup)
         if hasattr(recorder, "prepare"):
             variables |= recorder.prepare(setup)
         if found.played:

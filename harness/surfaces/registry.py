@@ -30,7 +30,9 @@ class AgentSource(Struct, frozen=True, forbid_unknown_fields=True):
     variables, files and options by name, mappings within them joined.
 
     `excluded` and `volatile` are this agent's own, beside the surface's. `timeout` is how many
-    seconds a recording may take: more for an agent that tries long what fails.
+    seconds a recording may take: more for an agent that tries long what fails. `patient`: the
+    scripted model answers once the agent is silent, for one that tells of a tool's end beside its
+    next request.
     """
 
     name: str
@@ -40,6 +42,7 @@ class AgentSource(Struct, frozen=True, forbid_unknown_fields=True):
     asking: Preparation = Preparation()
     automatic: Preparation = Preparation()
     timeout: float = 60.0
+    patient: bool = False
     excluded: dict[str, str] = field(default_factory=dict)
     volatile: dict[str, str] = field(default_factory=dict)
 

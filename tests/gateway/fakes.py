@@ -22,6 +22,7 @@ PROMPT = "Say hello to the world."
 """What the scenario `text` says."""
 
 module = sys.modules["harness.recording.record"]
+machine = sys.modules["harness.recording.machine"]
 
 
 class Call(BaseHTTPRequestHandler):

@@ -29,7 +29,7 @@ from tests.gateway.fakes import (
     Call,
     Provider,
     chat,
-    module,
+    machine,
     providing,
     run,
     saying,
@@ -277,7 +277,7 @@ def test_played_a_month_later_it_is_the_same(
     assert today in tape.read_text("utf-8")
     later = time.time() + 30 * 86400
     clock = SimpleNamespace(time=lambda: later, monotonic=time.monotonic)
-    monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(machine, "time", clock)
     again = run(tmp_path, HELLO, Taped(tape), "again")
     assert said(again.path) == said(tmp_path / "c" / f"{ID}.jsonl")
     assert "2026-01-01T00:00:00Z" in said(again.path)[0][1]
