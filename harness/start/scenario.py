@@ -19,8 +19,8 @@ def scenario_command(name: str, source: str | None, *, json: bool) -> int:
     else:
         out.say(str(path))
         out.say(
-            f"now: harness record --surface codex-exec --scenario {name} --into DIR, "
-            "or another of `harness list surfaces`"
+            f"now: harness record --surface SURFACE --scenario {name} --into DIR; "
+            "`harness list surfaces` gives them"
         )
     return out.OK
 

@@ -132,10 +132,15 @@ class Normalizer(LineNormalizer):
         )
 
     def _turn_completed(self, message: Message) -> None:
+        usage = message["usage"]
+        if not isinstance(usage, dict):
+            raise TypeError("usage is no object")
         turn = self._turn or self._open(synthesized=True)
         if said := turn.items.get(_SAID):
             self.ledger.complete(said, "completed")
-        self._end(pl.TurnCompletedPayload("completed", usage=message["usage"]))
+        # What a number counts is said beside it: DECISIONS.md 10.
+        scoped = {"scope": "turn", "tokens": usage}
+        self._end(pl.TurnCompletedPayload("completed", usage=scoped))
 
     def _turn_failed(self, message: Message) -> None:
         words = str(message["message"])

@@ -46,7 +46,10 @@ def test_a_whole_turn() -> None:
         "session.exited",
     ]
     ended: Any = events[-2].payload
-    assert (ended.state, ended.usage) == ("completed", {"total_tokens": 3})
+    assert (ended.state, ended.usage) == (
+        "completed",
+        {"scope": "turn", "tokens": {"total_tokens": 3}},
+    )
     said: list[Any] = [event.payload for event in events[4:6]]
     assert "".join(payload.delta for payload in said) == "Hello."
 
@@ -82,6 +85,10 @@ def test_what_comes_first_opens_what_it_needs() -> None:
         ({"type": "dreamt"}, "dreamt is not known"),
         ({"no": "type"}, "None is not known"),
         (text(3), "text has not the shape that it should: TypeError('text is no text')"),
+        (
+            {"type": "turn.completed", "usage": 3},
+            "turn.completed has not the shape that it should: TypeError('usage is no object')",
+        ),
         (("in", "stdout", b"no message"), "the agent sent a line that is not of the protocol"),
         (("out", "stdin", {"type": "hello"}), "the client sent what is no prompt"),
         (READY, "ready came twice"),
