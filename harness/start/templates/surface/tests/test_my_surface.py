@@ -1,4 +1,4 @@
-"""my-surface: what its normalizer makes of each kind, the laws judged each time."""
+"""The normalizer of my-surface, kind by kind; the laws are judged each time."""
 
 from pathlib import Path
 from typing import Any
