@@ -57,6 +57,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=_LEVELS,
         help="hold it to this level alone; may be given again (default: what it claims, or all)",
     )
+    group.addoption(
+        "--documents",
+        action="store_true",
+        default=None,
+        help="judge another normalizer too on the conversations that were written by hand",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -65,7 +71,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     option = config.option
     if option.normalizer is None and option.cassettes is None:
-        for name in ("expected", "surface", "scenario", "level"):
+        for name in ("expected", "surface", "scenario", "level", "documents"):
             if getattr(option, name) is not None:
                 raise pytest.UsageError(f"--{name} needs --normalizer or --cassettes beside it")
         return
