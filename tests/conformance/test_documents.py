@@ -59,10 +59,3 @@ def test_where_there_are_no_others_nothing_was_run(root: Path, capsys: Capture) 
     assert main(["check", "--normalizer", SPEC]) == 3
     told = "there are only conversations written by hand; --documents takes them in"
     assert told in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("root")
-def test_what_is_pending_is_of_them_too(capsys: Capture) -> None:
-    pinned = Path("expected") / f"{WRITTEN}.jsonl"
-    pinned.write_text(pinned.read_text("utf-8").replace("item.started", "item.begun", 1), "utf-8")
-    assert judged(capsys, code=1)[WRITTEN] == "fail"
