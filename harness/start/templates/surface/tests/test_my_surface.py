@@ -1,4 +1,4 @@
-"""The normalizer of my-surface, kind by kind; the laws are judged each time."""
+"""What my-surface says, kind by kind, as events; the laws are judged each time."""
 
 from pathlib import Path
 from typing import Any
