@@ -125,7 +125,7 @@ def _status(said: Any, native: str, *, ended: bool) -> tuple[ItemStatus | UnsetT
 def _failed(data: Data) -> bool:
     """A command that exits with another code than 0 has failed, whatever its status says."""
     code = data.get("exitCode")
-    return (isinstance(code, int) and code != 0) or data.get("success") is False
+    return (type(code) is int and code != 0) or data.get("success") is False
 
 
 def _text(_data: Data) -> Words:
@@ -165,7 +165,7 @@ def _command(data: Data) -> Words:
     if isinstance(command, list):
         command = data["command"] = " ".join(map(str, command))
     code = data.get("exitCode")
-    detail = f"exit code {code}" if isinstance(code, int) and code else UNSET
+    detail = f"exit code {code}" if type(code) is int and code else UNSET
     return _str(command), detail
 
 

@@ -45,6 +45,13 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+def ident(value: Any) -> str:
+    """Return the id, as it came. Raises TypeError for what can be none."""
+    if not isinstance(value, str) or not value:
+        raise TypeError(f"an id is a text, not {value!r:.60}")
+    return value
+
+
 def unwrap(data: Any) -> Message:
     """Return the event of a frame: `/global/event` wraps it in `{directory, payload}`."""
     message = table(data)

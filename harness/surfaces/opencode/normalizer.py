@@ -13,7 +13,7 @@ from harness.surfaces.ledger import Ledger
 from harness.surfaces.lines import exited
 from harness.surfaces.opencode.events import Events
 from harness.surfaces.opencode.kinds import flawed
-from harness.surfaces.opencode.names import Message, route, subject, table, text, unwrap
+from harness.surfaces.opencode.names import Message, ident, route, subject, table, text, unwrap
 from harness.surfaces.opencode.state import Session
 
 _ENDINGS: Final = frozenset({"SIGTERM", "SIGINT"})
@@ -146,7 +146,7 @@ class Normalizer:
         body = message.get("body")
         if name == "POST /session":
             self._begin(synthesized=False)
-            session = self.session(table(body)["id"])
+            session = self.session(ident(table(body).get("id")))
             if session.announced:
                 self.ledger.warn("the answer names a session that is known", UNSET)
             session.announce(synthesized=False)
@@ -166,7 +166,7 @@ class Normalizer:
         idle = all(session.turn is None for session in self.sessions.values())
         self._close_all()
         payload = exited(frame, "" if self.started else self._errors)
-        if idle and table(frame.data).get("signal") in _ENDINGS:
+        if idle and text(table(frame.data).get("signal")) in _ENDINGS:
             # A server has no other end than to be told so.
             payload = structs.replace(payload, exitKind="graceful")
         self._begin()
