@@ -101,6 +101,12 @@ def make_parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, o
         help="hold it to this level alone; may be given again (default: what it claims, or all)",
     )
     check.add_argument(
+        "--documents",
+        action="store_true",
+        help="judge another normalizer too on the conversations that were written by hand, which "
+        "pin what the reference normalizers make of frames that no agent was seen to send",
+    )
+    check.add_argument(
         "--pending",
         action="store_true",
         help="leave what differs from expected/ beside it, as .new for `harness review` (of the "

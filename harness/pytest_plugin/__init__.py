@@ -63,6 +63,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="failures that are excused, each as an xfail that has to fail (default: "
         "known-failures.toml here or beside cassettes/, if any)",
     )
+    group.addoption(
+        "--documents",
+        action="store_true",
+        default=None,
+        help="judge another normalizer too on the conversations that were written by hand",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -71,7 +77,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     option = config.option
     if option.normalizer is None and option.cassettes is None:
-        for name in ("expected", "surface", "scenario", "level", "known-failures"):
+        names = ("expected", "surface", "scenario", "level", "known-failures", "documents")
+        for name in names:
             if getattr(option, name.replace("-", "_")) is not None:
                 raise pytest.UsageError(f"--{name} needs --normalizer or --cassettes beside it")
         return

@@ -20,7 +20,7 @@ from harness.conformance.laws.reruns import Split
 from harness.conformance.levels import Held, held_to
 from harness.conformance.report import CassetteResult
 from harness.output import UsageError
-from harness.project import CASSETTES, Project, ProjectError, find_project
+from harness.project import CASSETTES, Project, ProjectError, find_project, of_documents
 from harness.subject import InProcess, Junk, Subject, SubjectError, coerce, listed
 from harness.subject.choice import Choice, choices, running, stopped
 from harness.surfaces import SurfaceError, surface
@@ -63,6 +63,7 @@ class Run:
                     level=option.level,
                     time_limit=None,
                     memory_limit=None,
+                    documents=option.documents,
                 )
             )
             if option.surface is not None:
@@ -76,6 +77,8 @@ class Run:
         run = cls(choice, corpus, project)
         run.known = known
         run.targets, _ = corpus.select([str(corpus.cassettes)], option.surface, option.scenario)
+        if not choice.all_of_them:
+            run.targets = [t for t in run.targets if not of_documents(t.path)]
         run.orphans = corpus.orphans(option.surface, option.scenario)
         return run
 

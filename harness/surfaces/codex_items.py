@@ -97,9 +97,10 @@ def view(item: Item, *, ended: bool) -> View:
         _RENAMED.get(k, k): v for k, v in item.items() if k not in _APART and v is not None
     }
     status, kept = _status(item.get("status"), native, ended=ended)
-    if kept:
+    if kept != "":
         data["status"] = kept
-        odd = odd or ("" if kept in STATUSES else f"item status {kept} is not known")
+        known = isinstance(kept, str) and kept in STATUSES
+        odd = odd or ("" if known else f"item status {kept} is not known")
     words: Words
     if native in _SHAPES:
         words = _SHAPES[native](data)
@@ -111,9 +112,11 @@ def view(item: Item, *, ended: bool) -> View:
     return View(native, type_, payload, odd)
 
 
-def _status(said: Any, native: str, *, ended: bool) -> tuple[ItemStatus | UnsetType, str]:
-    """Return the canonical status, and the native one where that does not tell all."""
-    if not isinstance(said, str) or native == "imageGeneration":
+def _status(said: Any, native: str, *, ended: bool) -> tuple[ItemStatus | UnsetType, Any]:
+    """Return the canonical status, and the native one where that does not tell all: any value."""
+    if said is not None and not isinstance(said, str):
+        return UNSET, said
+    if said is None or native == "imageGeneration":
         return ("completed" if ended else "inProgress"), ""
     status = STATUSES.get(said, UNSET)
     if status is UNSET or said == "interrupted":

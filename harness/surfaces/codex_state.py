@@ -143,8 +143,6 @@ class Conversation:
                 links[key] = self.thread(links[key]).id
                 if links[key] is UNSET:
                     del links[key]
-        if not links:
-            return
         self.ledger.emit(
             ev.ThreadMetadataUpdated,
             pl.ThreadMetadataUpdatedPayload(UNSET, links),

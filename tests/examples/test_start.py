@@ -65,7 +65,7 @@ def test_a_start_is_judged_as_it_is(
     report = json.loads(capsys.readouterr().out)
     assert report["held"] == ["schema", "laws"]
     results = {c["id"]: c["verdict"] for c in report["cassettes"] if c["surface"] == surface}
-    paths = [p for p in PROJECT.cassette_paths() if p.parent.parent.name == surface]
+    paths = [p for p in PROJECT.recorded_paths() if p.parent.parent.name == surface]
     assert results == {PROJECT.cassette_id(path): "pass" for path in paths}
 
     # No frame is dropped in silence; but it is far from what is pinned, and is told so.
