@@ -79,7 +79,7 @@ def exits_held() -> Iterator[None]:
             real(status)
         raise SystemExit(f"os._exit({status}) would end the harness too")
 
-    os._exit = held  # type: ignore[assignment] # it does not return either
+    os._exit = held
     try:
         yield
     finally:
