@@ -1,12 +1,13 @@
 """Another project, with only the package installed: pytest finds the plugin by its entry point."""
 
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from tests.package.offline import environment, run, wheels
-from tests.package.test_wheel import source, wheel
+from tests.package.test_wheel import ROOT, source, wheel
 from tests.plugin.team import SUBJECTS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -21,8 +22,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment with the package and its extra for pytest."""
     links = tmp_path_factory.mktemp("links")
     package = f"agent-wire-conformance[pytest] @ {wheel.as_uri()}"
-    names = ["msgspec", "PyYAML", "starlette", "uvicorn", "tabulate", "deepdiff", "Jinja2"]
-    wheels([*names, "httpx", "httpcore", "pytest", "syrupy", "pytest-xdist"], links)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extra = project["optional-dependencies"]["pytest"]
+    wheels([*project["dependencies"], *extra, "pytest-xdist"], links)
     folder = tmp_path_factory.mktemp("env")
     env = environment(links)
     run(sys.executable, "-m", "venv", str(folder), cwd=folder, env=env)

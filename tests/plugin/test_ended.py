@@ -13,9 +13,11 @@ from tests.plugin.team import IDS, PLUGIN, SERVED, run
 TEXT, COMMAND, CLINE = IDS
 TURNS = ("-m", "law(id='turns')")
 WITHOUT, WITH = ("-p", "no:xdist"), ("-n", "2")
+ALONE = pytest.param(WITHOUT, id="alone")
+SHARED = pytest.param(WITH, id="xdist", marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize("how", [WITHOUT, WITH], ids=["alone", "xdist"])
+@pytest.mark.parametrize("how", [ALONE, SHARED])
 def test_one_that_exits_in_this_process_fails_its_own_case(
     team: pytest.Pytester, how: tuple[str, ...]
 ) -> None:
@@ -39,7 +41,7 @@ def test_one_that_kills_a_worker_of_xdist_fails_what_ran_there(team: pytest.Pyte
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.mark.parametrize("how", [WITHOUT, WITH], ids=["alone", "xdist"])
+@pytest.mark.parametrize("how", [ALONE, SHARED])
 @pytest.mark.parametrize(
     ("name", "said"),
     [("Ends", "ended: it ended (exit code 0)"), ("Killed", "crashed: it ended with SIGKILL")],
@@ -56,7 +58,7 @@ def test_one_behind_a_command_fails_its_own_case(
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.mark.parametrize("how", [WITHOUT, WITH], ids=["alone", "xdist"])
+@pytest.mark.parametrize("how", [ALONE, SHARED])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_ends_the_normalizer_with_its_whole_group(
     team: pytest.Pytester, how: tuple[str, ...], number: signal.Signals
@@ -108,6 +110,8 @@ def test_an_expected_file_without_a_cassette_fails(team: pytest.Pytester) -> Non
     result = run(team, "--normalizer", "team:Right", "-rE", *WITHOUT)
     assert result.parseoutcomes()["errors"] == 1
     assert f"ERROR {COMMAND}::orphan" in result.stdout.str()
+    assert "an expected file whose cassette is gone" in result.stdout.str()
+    assert "def setup" not in result.stdout.str()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     # Of another surface, it is not asked about.
     assert run(team, "--normalizer", "team:Right", "--surface", "acp").ret == 0
