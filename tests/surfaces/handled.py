@@ -10,7 +10,7 @@ from harness.surfaces.codex_app_server.methods import CLIENT, IGNORED
 from harness.surfaces.codex_app_server.requests import REQUESTS
 from harness.surfaces.codex_eventmsg import IGNORED as IGNORED_EVENTS
 from harness.surfaces.codex_exec import normalizer as exec_
-from harness.surfaces.codex_exec.kinds import ITEM_EVENTS, PREFIX
+from harness.surfaces.codex_exec.names import ITEM_EVENTS, PREFIX
 
 Kinds = tuple[set[str], set[str]]
 

@@ -15,10 +15,7 @@ from harness.canonical import payloads as pl
 from harness.canonical.names import ContentStreamKind
 from harness.cassette import Frame, Header
 from harness.surfaces.codex_app_server.families import LEGACY_PREFIX, Families, legacy_parts
-from harness.surfaces.codex_app_server.kinds import (
-    OPENS_THREAD,
-)
-from harness.surfaces.codex_app_server.methods import IGNORED
+from harness.surfaces.codex_app_server.methods import IGNORED, OPENS_THREAD
 from harness.surfaces.codex_app_server.requests import RequestHandlers
 from harness.surfaces.codex_app_server.telemetry import TelemetryHandlers
 from harness.surfaces.codex_app_server.threads import STREAMS, ThreadHandlers

@@ -15,7 +15,7 @@ from harness.canonical import payloads as pl
 from harness.cassette import Frame, Header
 from harness.surfaces.codex_eventmsg import IGNORED as IGNORED_EVENTS
 from harness.surfaces.codex_eventmsg import EventMsgs, kind_of
-from harness.surfaces.codex_exec.kinds import ITEM_EVENTS, PREFIX, generation
+from harness.surfaces.codex_exec.names import ITEM_EVENTS, PREFIX, generation
 from harness.surfaces.codex_items import view
 from harness.surfaces.codex_state import MISSING, Conversation, TurnState
 from harness.surfaces.ledger import Ledger
