@@ -20,6 +20,7 @@ from harness.surfaces.codex_items import view
 from harness.surfaces.codex_state import MISSING, Conversation, TurnState
 from harness.surfaces.ledger import Ledger
 from harness.surfaces.lines import LineNormalizer
+from harness.surfaces.usage import flaw
 
 Message = dict[str, Any]
 
@@ -194,7 +195,12 @@ class Normalizer(LineNormalizer):
         if state := self._within("turn.completed"):
             usage = message.get("usage")
             # The running total of the thread, over all its processes: DECISIONS.md 10 and 12.
-            scoped = {"scope": "thread", "tokens": usage} if isinstance(usage, dict) else UNSET
+            scoped: Any = UNSET
+            if usage is not None:
+                if said := flaw(usage):
+                    self.conversation.warn(said, usage, state=state)
+                else:
+                    scoped = {"scope": "thread", "tokens": usage}
             self._end(pl.TurnCompletedPayload("completed", UNSET, scoped), state)
 
     def _turn_failed(self, message: Message) -> None:
