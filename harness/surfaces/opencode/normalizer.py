@@ -12,10 +12,10 @@ from harness.cassette import Frame, Header
 from harness.surfaces.ledger import Ledger
 from harness.surfaces.lines import exited
 from harness.surfaces.opencode.events import Events
-from harness.surfaces.opencode.kinds import flawed
 from harness.surfaces.opencode.names import (
     Message,
     Told,
+    flawed,
     ident,
     route,
     subject,
