@@ -1,7 +1,8 @@
 """Requests to a subject's process and its answers, in order, each checked for what it is."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -42,6 +43,11 @@ class Exchange:
         self.careful = False
         self.answer: Any = None
         self.error: FaultError | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether it has not been answered."""
+        return self.answer is None and self.error is None
 
     def settle(self, line: bytes) -> None:
         """Take the answer. Raises FaultError for what is none to this request."""
@@ -117,7 +123,7 @@ class Connection:
 
     def answer(self, exchange: Exchange) -> Any:
         """Wait for an answer; return the JSON of its events. Raises FaultError."""
-        while exchange.answer is None and exchange.error is None:
+        while exchange.open:
             self._next()
         if exchange.error is not None:
             raise exchange.error
@@ -176,6 +182,43 @@ class Connection:
         except FaultError as fault:
             raise self._ended(fault) from None
 
+    def foretold(self, lines: Callable[[], Iterator[tuple[Exchange, bytes | None]]]) -> bool:
+        """Whether the answers that are due next are these lines; None is any answer.
+
+        They are waited for one by one, and those that are the same are not settled, unless one
+        differs: that one and those before it are then, and those after it are left. Raises
+        FaultError.
+        """
+        due, next_line = self._due, self.process.line
+        same = 0
+        try:
+            for exchange, line in lines():
+                while due and due[0] is not exchange and exchange.open:
+                    self._next()
+                if line is None or not due:
+                    while exchange.open:
+                        self._next()
+                    same += 1
+                    continue
+                came = next_line()
+                due.popleft()
+                self._hold(len(came))
+                if came != line:
+                    self._settle(islice(lines(), same))
+                    exchange.settle(came)
+                    return False
+                same += 1
+        except FaultError as fault:
+            self._settle(islice(lines(), same))
+            raise self._ended(fault) from None
+        return True
+
+    @staticmethod
+    def _settle(lines: Iterator[tuple[Exchange, bytes | None]]) -> None:
+        for exchange, line in lines:
+            if line is not None:
+                exchange.settle(line)
+
     def _next(self) -> None:
         if self.fault is not None:
             raise self.fault
@@ -183,15 +226,19 @@ class Connection:
             line = self.process.line()
             exchange = self._due.popleft()
             exchange.settle(line)
-            self._held += exchange.size
-            if self._held > HELD * self.process.limits.answer:
-                raise FaultError(  # noqa: TRY301
-                    "too-much",
-                    f"answers of more than {HELD * self.process.limits.answer >> 20} MB for one "
-                    "cassette, which is the limit",
-                )
+            self._hold(exchange.size)
         except FaultError as fault:
             raise self._ended(fault) from None
+
+    def _hold(self, size: int) -> None:
+        """Count an answer. Raises FaultError where they are too many."""
+        self._held += size
+        most = HELD * self.process.limits.answer
+        if self._held > most:
+            raise FaultError(
+                "too-much",
+                f"answers of more than {most >> 20} MB for one cassette, which is the limit",
+            )
 
     def _ended(self, fault: FaultError) -> FaultError:
         self.fault = fault

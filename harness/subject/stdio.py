@@ -16,8 +16,9 @@ from harness.cassette import Frame, Header
 from harness.cassette.show import printable
 from harness.subject.base import Claims, SubjectError
 from harness.subject.connection import Connection
-from harness.subject.conversation import BATCH_FRAMES, Conversation, batches, code
+from harness.subject.conversation import BATCH_FRAMES, Coded, Conversation
 from harness.subject.faults import TAIL, FaultError, Limits
+from harness.subject.foretold import Foretold
 
 _SIZES: Final = (5, 3, 7, 13)
 """How many frames a message of the reruns holds, in turn."""
@@ -71,37 +72,42 @@ class Stdio:
         many. Raises FaultError where it cannot be started again.
         """
         connection = self._connected()
-        coded = [code(frame) for frame in frames]
+        coded = Coded(frames)
         whole, again, half = (Conversation(connection, header) for _ in range(3))
-        for batch in batches(coded, repeat(BATCH_FRAMES)):
-            whole.send(batch)
+        for start, end in coded.batches(repeat(BATCH_FRAMES)):
+            whole.send(coded, start, end)
         whole.send_close()
         # It begins while the rest is made.
         connection.process.flush()
-        coded = coded[:rerun]
-        upto = len(coded) // 2
-        cut = _cut([frame for frame, _, _ in coded[:upto]])
-        one = list(batches(coded, cycle(_SIZES)))
-        other = list(batches(coded[:upto], chain(repeat(1, _SINGLE), cycle(_SIZES))))
+        fed = min(rerun, len(frames))
+        upto = fed // 2
+        cut = coded.cut(upto)
+        one = list(coded.batches(cycle(_SIZES), fed))
+        other = list(coded.batches(chain(repeat(1, _SINGLE), cycle(_SIZES)), upto))
+        foretold = Foretold(connection)
+
+        def send(run: Conversation, start: int, end: int) -> None:
+            sent = run.send(coded, start, end, cut=run is half and start <= cut < end)
+            foretold.frames(sent, start, end)
+
         ahead = max(1, len(one) // 4)
-        for batch in one[:ahead]:
-            again.send(batch)
-        sent, done = ahead, 0
-        for number, batch in enumerate(other, 1):
-            half.send(batch, cut=done <= cut < done + len(batch))
-            done += len(batch)
+        for start, end in one[:ahead]:
+            send(again, start, end)
+        sent = ahead
+        for number, (start, end) in enumerate(other, 1):
+            send(half, start, end)
             # Spread evenly: either begins, goes on and ends in the midst of the other.
             while (sent - ahead) * len(other) < number * (len(one) - ahead):
-                again.send(one[sent])
+                send(again, *one[sent])
                 sent += 1
-        half.send_close()
-        for batch in one[sent:]:
-            again.send(batch)
-        again.send_close()
+        foretold.close(half.send_close(), same=False)
+        for start, end in one[sent:]:
+            send(again, start, end)
+        foretold.close(again.send_close(), same=fed == len(frames))
         connection.process.flush()
-        whole.said = []
-        again.first, again.upto, again.whole = whole, len(coded), len(coded) == len(frames)
-        half.first, half.upto = whole, upto
+        whole.foretold = again.foretold = half.foretold = foretold
+        whole.tells, again.whole = True, fed == len(frames)
+        again.upto, half.upto = fed, upto
         self._planned = deque((whole, again, half))
 
     def finish(self) -> tuple[FaultError | None, str]:
@@ -154,11 +160,3 @@ class Stdio:
             self._finalizer = weakref.finalize(self, connection.process.end)
             self.claims = connection.start()
         return connection
-
-
-def _cut(frames: Sequence[bytes]) -> int:
-    """Choose the frame to cut: the last one with a character of several bytes, else the last."""
-    for number in range(len(frames) - 1, -1, -1):
-        if not frames[number].isascii():
-            return number
-    return len(frames) - 1
