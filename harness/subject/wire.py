@@ -20,7 +20,7 @@ from typing import Final
 
 from harness.subject.faults import TAIL, FaultError, Limits
 
-_READ: Final = 1 << 20
+_READ: Final = 1 << 16
 _PIPE: Final = 1 << 20
 """Bytes that a pipe should hold, where the system lets it be chosen: 64 KB else."""
 _NOTHING: Final = memoryview(b"")
