@@ -11,6 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 from harness import __version__
 from harness.subject.answers import BROKEN
 from harness.subject.base import Claims
+from harness.subject.coded import within
 from harness.subject.faults import FaultError, Limits
 from harness.subject.protocol import PROTOCOL, Failed, Fault, Seq, Started
 from harness.subject.wire import Process
@@ -97,29 +98,53 @@ class Connection:
         self._due: deque[Exchange] = deque()
         self._conversations = 0
         self._held = 0
+        self._most = HELD * limits.answer
+        self._later: Callable[[], list[Exchange]] | None = None
 
     def conversation(self) -> str:
         """Return the name of a new conversation."""
         self._conversations += 1
         return str(self._conversations)
 
-    def request(self, of: str, rest: bytes, cut: int = 0) -> Exchange:
-        """Send a request, whose fields after `id` are given; with `cut`, in two pieces.
+    def request(self, of: str, rest: bytes, *, cut: bool = False) -> Exchange:
+        """Send a request, whose fields after `id` are given; with `cut`, in two pieces."""
+        if self._later is not None:
+            self.ask()
+        self._last += 1
+        data = line_of(of, self._last, rest)
+        exchange = Exchange(self._last, of)
+        self._due.append(exchange)
+        if cut:
+            self.send_cut(data, self._last)
+        else:
+            self.process.send(data)
+        return exchange
+
+    def send_cut(self, data: bytes, id_: int) -> None:
+        """Send a request in two pieces.
 
         The second piece follows once all that was asked before is answered, and so surely after
         the first was read.
         """
-        self._last += 1
-        data = b'{"cmd":"%s","id":%d%s}\n' % (of.encode(), self._last, rest)
-        exchange = Exchange(self._last, of)
-        self._due.append(exchange)
-        if cut:
-            cut += len(data) - len(rest) - 2
-            self.process.send(data[:cut])
-            self.process.send(data[cut:], self._last - 1)
-        else:
-            self.process.send(data)
-        return exchange
+        at = within(data)
+        self.process.send(data[:at])
+        self.process.send(data[at:], id_ - 1)
+
+    def reserve(self, count: int, later: Callable[[], list[Exchange]]) -> int:
+        """Leave so many ids for requests that the caller sends now; return the first.
+
+        `later` makes their exchanges, and is called where `foretold` does not take the answers.
+        """
+        first = self._last + 1
+        self._last += count
+        self._later = later
+        return first
+
+    def ask(self) -> None:
+        """From here on the requests that ids were left for are like all others."""
+        later, self._later = self._later, None
+        if later is not None:
+            self._due += later()
 
     def answer(self, exchange: Exchange) -> Any:
         """Wait for an answer; return the JSON of its events. Raises FaultError."""
@@ -172,6 +197,7 @@ class Connection:
 
     def settle(self) -> None:
         """Wait for every answer that is due, and that nothing comes unasked. Raises FaultError."""
+        self.ask()
         while self._due:
             self._next()
         self._held = 0
@@ -182,69 +208,81 @@ class Connection:
         except FaultError as fault:
             raise self._ended(fault) from None
 
-    def foretold(self, lines: Callable[[], Iterator[tuple[Exchange, bytes | None]]]) -> bool:
-        """Whether the answers that are due next are these lines; None is any answer.
+    def foretold(self, lines: Callable[[], Iterator[bytes | Exchange]]) -> bool:
+        """Whether the answers to what ids were left for are these lines, or anything.
 
-        They are waited for one by one, and those that are the same are not settled, unless one
-        differs: that one and those before it are then, and those after it are left. Raises
-        FaultError.
+        They are waited for one by one, and those that are the same are not read. The first that
+        differs is settled, and those before it are; those after it are left. Raises FaultError.
         """
-        due, next_line = self._due, self.process.line
-        same = 0
+        while self._due:
+            self._next()
+        next_line, most, held, same = self.process.line, self._most, self._held, 0
+        came = b""
         try:
-            for exchange, line in lines():
-                while due and due[0] is not exchange and exchange.open:
-                    self._next()
-                if line is None or not due:
-                    while exchange.open:
-                        self._next()
-                    same += 1
-                    continue
+            for due in lines():
                 came = next_line()
-                due.popleft()
-                self._hold(len(came))
-                if came != line:
-                    self._settle(islice(lines(), same))
-                    exchange.settle(came)
-                    return False
+                held += len(came)
+                if held > most:
+                    raise self._too_much()
+                if type(due) is Exchange:
+                    due.settle(came)
+                elif came != due:
+                    break
                 same += 1
+            else:
+                self._later, self._held = None, held
+                return True
         except FaultError as fault:
-            self._settle(islice(lines(), same))
+            self._settle(lines, same)
             raise self._ended(fault) from None
-        return True
+        self._held = held
+        self._settle(lines, same)
+        try:
+            self._due.popleft().settle(came)
+        except FaultError as fault:
+            raise self._ended(fault) from None
+        return False
 
-    @staticmethod
-    def _settle(lines: Iterator[tuple[Exchange, bytes | None]]) -> None:
-        for exchange, line in lines:
-            if line is not None:
+    def _settle(self, lines: Callable[[], Iterator[bytes | Exchange]], same: int) -> None:
+        """Settle the first ones, which came as they were due."""
+        self.ask()
+        for line in islice(lines(), same):
+            exchange = self._due.popleft()
+            if type(line) is bytes:
                 exchange.settle(line)
 
     def _next(self) -> None:
         if self.fault is not None:
             raise self.fault
+        if not self._due:
+            self.ask()
         try:
             line = self.process.line()
             exchange = self._due.popleft()
             exchange.settle(line)
-            self._hold(exchange.size)
+            self._held += exchange.size
+            if self._held > self._most:
+                raise self._too_much()
         except FaultError as fault:
             raise self._ended(fault) from None
 
-    def _hold(self, size: int) -> None:
-        """Count an answer. Raises FaultError where they are too many."""
-        self._held += size
-        most = HELD * self.process.limits.answer
-        if self._held > most:
-            raise FaultError(
-                "too-much",
-                f"answers of more than {most >> 20} MB for one cassette, which is the limit",
-            )
+    def _too_much(self) -> FaultError:
+        return FaultError(
+            "too-much",
+            f"answers of more than {self._most >> 20} MB for one cassette, which is the limit",
+        )
 
     def _ended(self, fault: FaultError) -> FaultError:
         self.fault = fault
         self._due.clear()
+        self._later = None
         self.process.end()
         return fault
+
+
+def line_of(of: str, id_: int, rest: bytes) -> bytes:
+    """Return a request, whose fields after `id` are given."""
+    return b'{"cmd":"%b","id":%d%b}\n' % (of.encode(), id_, rest)
 
 
 class _Version(Struct):

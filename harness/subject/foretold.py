@@ -1,40 +1,84 @@
-"""What the answers to a cassette's reruns are, where these repeat its first run byte for byte."""
+"""A cassette's reruns, sent ahead, whose answers are those of its first run.
 
-from collections.abc import Iterator
-from typing import Any, Final
+Most normalizers repeat themselves. So an answer to a rerun is compared as the line that it is,
+and neither a request nor an answer is a thing of its own until one differs.
+"""
 
-from harness.subject.connection import Connection, Exchange
+from collections.abc import Iterator, Sequence
+from itertools import cycle
+from typing import Any, Final, NamedTuple, Protocol
+
+from harness.subject.coded import Coded, Content
+from harness.subject.connection import Connection, Exchange, line_of
 from harness.subject.faults import FaultError
 
+_SIZES: Final = (5, 3, 7, 13)
+"""How many frames a message of the shorter rerun holds, in turn."""
 _CLOSE: Final = -1
 
 
-class Foretold:
-    """The answers that are due after the first run, in the order of their requests.
+class Run(Protocol):
+    """A conversation, as far as it matters here."""
 
-    Both reruns share it: most normalizers repeat themselves, and then an answer is compared as
-    the line that it is, once, and never read.
+    coded_name: bytes
+
+    def asked(self, exchange: Exchange, contents: list[Content], /) -> None:
+        """Take note of a request that is on its way."""
+
+
+class Step(NamedTuple):
+    """One request: the frames of a run from `start` up to `end`, or its end.
+
+    `own` is set where the answer is not that of the first run.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    run: Run
+    start: int = _CLOSE
+    end: int = _CLOSE
+    cut: bool = False
+    own: bool = False
+
+
+class Foretold:
+    """The reruns of a cassette, in the order of their requests, and what the first run said."""
+
+    def __init__(self, connection: Connection, coded: Coded) -> None:
         self.said: list[Any] = []
         """The JSON of the first run's events: a list for each frame."""
         self.last: Any = None
         """The JSON of the events of its end."""
         self._connection = connection
-        self._due: list[tuple[Exchange, int, int]] = []
+        self._coded = coded
+        self._steps: Sequence[Step] = ()
+        self._first = 0
+        self._own: dict[int, Exchange] = {}
         self._came: bool | None = None
 
-    def frames(self, exchange: Exchange, start: int, end: int) -> None:
-        """Expect the answer of the first run for the frames from `start` up to `end`."""
-        self._due.append((exchange, start, end))
-
-    def close(self, exchange: Exchange, *, same: bool) -> None:
-        """Expect the answer of the first run for its end, or any, where this end is another."""
-        self._due.append((exchange, _CLOSE, same))
+    def send(self, steps: Sequence[Step]) -> None:
+        """Send the requests."""
+        self._steps = steps
+        process, request = self._connection.process, self._coded.request
+        self._first = id_ = self._connection.reserve(len(steps), self._exchanges)
+        pieces: list[bytes] = []
+        for run, start, end, cut, own in steps:
+            if start != _CLOSE:
+                line = line_of("frames", id_, request(run.coded_name, start, end))
+            else:
+                line = line_of("close", id_, b',"conversation":"%b"' % run.coded_name)
+                if own:
+                    self._own[id_] = exchange = Exchange(id_, "close")
+                    run.asked(exchange, [])
+            if cut:
+                process.send(b"".join(pieces))
+                pieces.clear()
+                self._connection.send_cut(line, id_)
+            else:
+                pieces.append(line)
+            id_ += 1
+        process.send(b"".join(pieces))
 
     def came(self) -> bool:
-        """Whether all of them came so. Waits for them; at the first that differs, no longer."""
+        """Whether all was repeated. Waits for it; at the first that differs, no longer."""
         if self._came is None:
             try:
                 self._came = self._connection.foretold(self._lines)
@@ -43,13 +87,50 @@ class Foretold:
                 self._came = False
         return self._came
 
-    def _lines(self) -> Iterator[tuple[Exchange, bytes | None]]:
-        said = self.said
-        for exchange, start, end in self._due:
+    def _lines(self) -> Iterator[bytes | Exchange]:
+        said, own = self.said, self._own
+        for id_, (_, start, end, _, _) in enumerate(self._steps, self._first):
             if start != _CLOSE:
                 events = said[start] if end - start == 1 else b",".join(said[start:end])
-                yield exchange, b'{"id":%d,"events":[%b]}' % (exchange.id, events)
-            elif end:
-                yield exchange, b'{"id":%d,"events":%b}' % (exchange.id, self.last)
+                yield b'{"id":%d,"events":[%b]}' % (id_, events)
+            elif id_ in own:
+                yield own[id_]
             else:
-                yield exchange, None
+                yield b'{"id":%d,"events":%b}' % (id_, self.last)
+
+    def _exchanges(self) -> list[Exchange]:
+        """Make the requests things of their own, each known to its run."""
+        contents, due = self._coded.contents, []
+        for id_, (run, start, end, _, _) in enumerate(self._steps, self._first):
+            exchange = self._own.get(id_) or Exchange(id_, "frames" if start != _CLOSE else "close")
+            run.asked(exchange, contents[start:end] if start != _CLOSE else [])
+            due.append(exchange)
+        return due
+
+
+def in_turns(again: Run, half: Run, coded: Coded, fed: int, *, whole: bool) -> list[Step]:
+    """Arrange two reruns: `again` of the first `fed` frames (the `whole`), `half` of half of them.
+
+    Either begins, goes on and ends in the midst of the other. Each frame is once alone in its
+    message, so that whoever looks ahead in a message says something else there.
+    """
+    steps: list[Step] = []
+    sent = 0
+
+    def singly(upto: int) -> None:
+        nonlocal sent
+        steps.extend(Step(again, at, at + 1) for at in range(sent, upto))
+        sent = upto
+
+    ahead = max(min(1, fed), fed // 4)
+    singly(ahead)
+    batches = list(coded.batches(cycle(_SIZES), fed // 2))
+    cut = coded.cut(fed // 2)
+    for number, (start, end) in enumerate(batches, 1):
+        steps.append(Step(half, start, end, cut=start <= cut < end))
+        singly(ahead + number * (fed - ahead - 1) // len(batches))
+    # The end of half is not that of the whole.
+    steps.append(Step(half, own=True))
+    singly(fed)
+    steps.append(Step(again, own=not whole))
+    return steps

@@ -1,29 +1,25 @@
 """The normalizer behind a command: one process for all cassettes, one conversation for each run.
 
 What a cassette's runs need is sent ahead, so that the subject works while the judge does. The
-first run gets large batches; the reruns, which are interleaved, get smaller ones, one of them
-begins with a message for each frame, and one message is cut within a character.
+first run gets large batches; the reruns, which are interleaved, get a message for each frame and
+small batches, and one message is cut within a character.
 """
 
 import shlex
 import weakref
 from collections import deque
 from collections.abc import Sequence
-from itertools import chain, cycle, repeat
-from typing import Any, Final
+from itertools import repeat
+from typing import Any
 
 from harness.cassette import Frame, Header
 from harness.cassette.show import printable
 from harness.subject.base import Claims, SubjectError
+from harness.subject.coded import BATCH_FRAMES, Coded
 from harness.subject.connection import Connection
-from harness.subject.conversation import BATCH_FRAMES, Coded, Conversation
+from harness.subject.conversation import Conversation
 from harness.subject.faults import TAIL, FaultError, Limits
-from harness.subject.foretold import Foretold
-
-_SIZES: Final = (5, 3, 7, 13)
-"""How many frames a message of the reruns holds, in turn."""
-_SINGLE: Final = 8
-"""How many messages of the shorter rerun hold one frame, before the others."""
+from harness.subject.foretold import Foretold, in_turns
 
 
 class Stdio:
@@ -63,7 +59,7 @@ class Stdio:
 
     def open_split(self, header: Header) -> Conversation:
         """As `open`: a message for each frame, each in two pieces."""
-        return Conversation(self._connected(), header, fine=True)
+        return Conversation(self._connected(), header, "cut")
 
     def plan(self, header: Header, frames: Sequence[Frame], rerun: int) -> None:
         """Send all that the runs of a cassette need, to be opened in turn.
@@ -80,34 +76,12 @@ class Stdio:
         # It begins while the rest is made.
         connection.process.flush()
         fed = min(rerun, len(frames))
-        upto = fed // 2
-        cut = coded.cut(upto)
-        one = list(coded.batches(cycle(_SIZES), fed))
-        other = list(coded.batches(chain(repeat(1, _SINGLE), cycle(_SIZES)), upto))
-        foretold = Foretold(connection)
-
-        def send(run: Conversation, start: int, end: int) -> None:
-            sent = run.send(coded, start, end, cut=run is half and start <= cut < end)
-            foretold.frames(sent, start, end)
-
-        ahead = max(1, len(one) // 4)
-        for start, end in one[:ahead]:
-            send(again, start, end)
-        sent = ahead
-        for number, (start, end) in enumerate(other, 1):
-            send(half, start, end)
-            # Spread evenly: either begins, goes on and ends in the midst of the other.
-            while (sent - ahead) * len(other) < number * (len(one) - ahead):
-                send(again, *one[sent])
-                sent += 1
-        foretold.close(half.send_close(), same=False)
-        for start, end in one[sent:]:
-            send(again, start, end)
-        foretold.close(again.send_close(), same=fed == len(frames))
+        foretold = Foretold(connection, coded)
+        foretold.send(in_turns(again, half, coded, fed, whole=fed == len(frames)))
         connection.process.flush()
         whole.foretold = again.foretold = half.foretold = foretold
         whole.tells, again.whole = True, fed == len(frames)
-        again.upto, half.upto = fed, upto
+        again.upto, half.upto = fed, fed // 2
         self._planned = deque((whole, again, half))
 
     def finish(self) -> tuple[FaultError | None, str]:
