@@ -51,7 +51,7 @@ class Server:
 
     def _answer(self, request: Any) -> bytes:
         id_ = request.id
-        if isinstance(request, Frames):
+        if type(request) is Frames:
             served = self._of(request.conversation)
             feed = served.feed
             given = []
@@ -74,9 +74,9 @@ class Server:
         return b'{"id":%d}\n' % id_
 
     def _of(self, conversation: str) -> "_Served":
-        if conversation not in self._open:
+        served: _Served | None = self._open.get(conversation)
+        if served is None:
             raise LookupError(f"no conversation {conversation!r} is open")
-        served: _Served = self._open[conversation]
         return served
 
 

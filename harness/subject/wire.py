@@ -97,10 +97,10 @@ class Process:
 
     def line(self) -> bytes:
         """Return the next line, without its line feed. Raises FaultError."""
-        if self._out or self._part:
-            self._write()
         if not self._lines:
             self._wait()
+        elif self._part or (self._out and self._out[0][0] <= self.received):
+            self._write()
         return self._lines.popleft()
 
     def idle(self) -> bool:
