@@ -37,11 +37,13 @@ def follow(root: Path, *, agents: bool) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_every_command_that_needs_no_agent(tmp_path: Path) -> None:
     assert follow(whole(tmp_path), agents=False) == 11
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.agents
 def test_every_command(tmp_path: Path) -> None:
     for room, agent in AGENTS:

@@ -1,4 +1,4 @@
-"""my-surface: what its normalizer makes of each kind, the laws judged each time."""
+"""What my-surface says, kind by kind, as events; the laws are judged each time."""
 
 from pathlib import Path
 from typing import Any
