@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +36,8 @@ class Reruns:
         self._deterministic = Deterministic(Place(name))
         self._apart = Apart(Place(name))
         self._split = Split(Place(name))
-        # None sees bytes but what is behind a command.
+        # None sees messages and bytes but what is behind a command.
+        self._reopen = getattr(subject, "reopen", None)
         self._cut = getattr(subject, "open_split", None)
         self.laws = [self._deterministic, self._apart]
         if self._cut is not None:
@@ -80,7 +82,7 @@ class Reruns:
         with ExitStack() as stack:
             runs = []
             for law, upto in ((again, fed), (half, fed // 2)):
-                session = self._session(law, self._subject.open)
+                session = self._session(law, self._opening(half=law is half))
                 if session is None or self._repeats(law, session):
                     continue
                 runs.append((Rerun(law, session, record, upto), _again(path, frames, stack)))
@@ -90,6 +92,10 @@ class Reruns:
             for one, its in runs:
                 while one.left >= 0:
                     one.feed(its, max(one.left, 1))
+
+    def _opening(self, *, half: bool) -> Any:
+        """What opens one of the two runs in turns."""
+        return self._subject.open if self._reopen is None else partial(self._reopen, half=half)
 
     @staticmethod
     def _repeats(law: Deterministic | Prefix, session: Any) -> bool:

@@ -14,6 +14,7 @@ from msgspec import UNSET, Struct, UnsetType
 from harness.canonical import EVENT_CLASSES, EventBase, ProviderRefs, Raw
 from harness.canonical.names import ProviderKind, RawSource
 from harness.canonical.payloads import Id
+from harness.subject.coded import Content
 from harness.subject.faults import FaultError
 
 BROKEN: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
@@ -81,9 +82,9 @@ class Reader:
     """Reads the events of one conversation, and remembers the last frames."""
 
     def __init__(self) -> None:
-        self._recent: deque[tuple[Any, bytes]] = deque(maxlen=BACK)
+        self._recent: deque[Content] = deque(maxlen=BACK)
 
-    def frames(self, answer: Any, frames: list[tuple[Any, bytes]]) -> list[list[Any]]:
+    def frames(self, answer: Any, frames: list[Content]) -> list[list[Any]]:
         """Return each frame's events. `frames` are their contents, and these as JSON.
 
         Raises FaultError for what is not a list of lists, one for each frame.
@@ -115,8 +116,9 @@ class Reader:
         if raw is not UNSET:
             key = bytes(raw.payload)
             # The last frame with that content, as the judge has it: nearly always this one.
-            for content, its in reversed(self._recent):
+            for known, its in reversed(self._recent):
                 if its == key:
+                    content = known
                     break
             else:
                 try:

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -88,6 +88,16 @@ class Exchange:
         self.size = len(line)
 
 
+class Reserved(Protocol):
+    """Requests that were sent without being exchanges, since their answers are foretold."""
+
+    def exchanges(self) -> list[Exchange]:
+        """Make their exchanges, in order; those that `lines` yields are among them."""
+
+    def lines(self) -> Iterator[bytes | Exchange]:
+        """Yield the answer that is due to each, or its exchange where none is foretold."""
+
+
 class Connection:
     """Requests out, answers in, in order. Over with the first fault that is fatal."""
 
@@ -99,7 +109,8 @@ class Connection:
         self._conversations = 0
         self._held = 0
         self._most = HELD * limits.answer
-        self._later: Callable[[], list[Exchange]] | None = None
+        self._reserved: Reserved | None = None
+        """What was asked after all that is due, and has no exchanges yet."""
 
     def conversation(self) -> str:
         """Return the name of a new conversation."""
@@ -108,8 +119,7 @@ class Connection:
 
     def request(self, of: str, rest: bytes, *, cut: bool = False) -> Exchange:
         """Send a request, whose fields after `id` are given; with `cut`, in two pieces."""
-        if self._later is not None:
-            self.ask()
+        self._ask()
         self._last += 1
         data = line_of(of, self._last, rest)
         exchange = Exchange(self._last, of)
@@ -130,21 +140,19 @@ class Connection:
         self.process.send(data[:at])
         self.process.send(data[at:], id_ - 1)
 
-    def reserve(self, count: int, later: Callable[[], list[Exchange]]) -> int:
-        """Leave so many ids for requests that the caller sends now; return the first.
-
-        `later` makes their exchanges, and is called where `foretold` does not take the answers.
-        """
+    def reserve(self, count: int, reserved: Reserved) -> int:
+        """Leave so many ids for requests that the caller sends now; return the first."""
+        self._ask()
         first = self._last + 1
         self._last += count
-        self._later = later
+        self._reserved = reserved
         return first
 
-    def ask(self) -> None:
-        """From here on the requests that ids were left for are like all others."""
-        later, self._later = self._later, None
-        if later is not None:
-            self._due += later()
+    def _ask(self) -> None:
+        """Make exchanges of what was reserved: from here on it is like all else."""
+        reserved, self._reserved = self._reserved, None
+        if reserved is not None:
+            self._due += reserved.exchanges()
 
     def answer(self, exchange: Exchange) -> Any:
         """Wait for an answer; return the JSON of its events. Raises FaultError."""
@@ -197,7 +205,7 @@ class Connection:
 
     def settle(self) -> None:
         """Wait for every answer that is due, and that nothing comes unasked. Raises FaultError."""
-        self.ask()
+        self._ask()
         while self._due:
             self._next()
         self._held = 0
@@ -208,45 +216,49 @@ class Connection:
         except FaultError as fault:
             raise self._ended(fault) from None
 
-    def foretold(self, lines: Callable[[], Iterator[bytes | Exchange]]) -> bool:
-        """Whether the answers to what ids were left for are these lines, or anything.
+    def came(self) -> bool:
+        """Whether the answers to what was reserved are those that are foretold, byte for byte.
 
-        They are waited for one by one, and those that are the same are not read. The first that
-        differs is settled, and those before it are; those after it are left. Raises FaultError.
+        They are waited for one by one, and those that are the same are not read. At the first
+        that differs all is as if nothing had been foretold: it and those before it are settled,
+        those after it are due. Raises FaultError.
         """
         while self._due:
             self._next()
-        next_line, most, held, same = self.process.line, self._most, self._held, 0
-        came = b""
+        reserved, same, line = self._reserved, 0, b""
+        if self.fault is not None or reserved is None:
+            return False
+        # The hot loop of all reruns: an exchange each would be more than half of what they cost.
+        next_line, most, held = self.process.line, self._most, self._held
         try:
-            for due in lines():
-                came = next_line()
-                held += len(came)
+            for due in reserved.lines():
+                line = next_line()
+                held += len(line)
                 if held > most:
                     raise self._too_much()
                 if type(due) is Exchange:
-                    due.settle(came)
-                elif came != due:
+                    due.settle(line)
+                elif line != due:
                     break
                 same += 1
             else:
-                self._later, self._held = None, held
+                self._reserved, self._held = None, held
                 return True
         except FaultError as fault:
-            self._settle(lines, same)
+            self._repeated(reserved, same)
             raise self._ended(fault) from None
         self._held = held
-        self._settle(lines, same)
+        self._repeated(reserved, same)
         try:
-            self._due.popleft().settle(came)
+            self._due.popleft().settle(line)
         except FaultError as fault:
             raise self._ended(fault) from None
         return False
 
-    def _settle(self, lines: Callable[[], Iterator[bytes | Exchange]], same: int) -> None:
-        """Settle the first ones, which came as they were due."""
-        self.ask()
-        for line in islice(lines(), same):
+    def _repeated(self, reserved: Reserved, same: int) -> None:
+        """Make exchanges of what was reserved, and settle the first ones, as they were due."""
+        self._ask()
+        for line in islice(reserved.lines(), same):
             exchange = self._due.popleft()
             if type(line) is bytes:
                 exchange.settle(line)
@@ -255,7 +267,7 @@ class Connection:
         if self.fault is not None:
             raise self.fault
         if not self._due:
-            self.ask()
+            self._ask()
         try:
             line = self.process.line()
             exchange = self._due.popleft()
@@ -275,7 +287,7 @@ class Connection:
     def _ended(self, fault: FaultError) -> FaultError:
         self.fault = fault
         self._due.clear()
-        self._later = None
+        self._reserved = None
         self.process.end()
         return fault
 

@@ -17,7 +17,6 @@ from harness.subject.foretold import Foretold
 
 _encode: Final = msgspec.json.Encoder().encode
 
-
 Way = Literal["batches", "singly", "cut"]
 """How the frames of a conversation are sent: many in a message, one, or one in two pieces."""
 
@@ -36,11 +35,18 @@ class Conversation:
         self._ready: deque[list[Given]] = deque()
         self._close: Exchange | None = None
         self._reader = Reader()
-        self.foretold: Foretold | None = None
-        """What the first run tells and the others are to repeat, where there are others."""
-        self.tells = False
-        self.upto = 0
-        self.whole = False
+        self._told: Foretold | None = None
+        self._foretold: Foretold | None = None
+        self._upto = 0
+        self._whole = False
+
+    def tell(self, foretold: Foretold) -> None:
+        """Let reruns know what this run is given, as it is read."""
+        self._told = foretold
+
+    def repeat(self, foretold: Foretold, upto: int, *, whole: bool) -> None:
+        """Expect what is foretold of the first `upto` frames, and of the end if it is the whole."""
+        self._foretold, self._upto, self._whole = foretold, upto, whole
 
     def send(self, coded: Coded, start: int, end: int) -> None:
         """Send the frames from `start` up to `end`, counted from 0."""
@@ -66,15 +72,16 @@ class Conversation:
     def repeats(self) -> bool:
         """Whether its answers are, byte for byte, those of the run that it is to repeat.
 
-        They are then the same events, and need not be read. Waits for them all; what is wrong
-        with them is found when they are read.
+        They are then the same events, and need not be read. What the end of a shorter run gives
+        is another thing, and not looked at. Waits for them all; what is wrong with them is found
+        when they are read.
         """
-        foretold = self.foretold
-        if foretold is None or len(foretold.said) < self.upto:
+        foretold = self._foretold
+        if foretold is None or len(foretold.said) < self._upto:
             return False
         if foretold.came():
             return True
-        # As others write it, or not at all.
+        # Only the other rerun differs, or they are written in another form.
         connection, done = self._connection, 0
         try:
             self._opened()
@@ -84,7 +91,7 @@ class Conversation:
                 done += len(frames)
                 if answer != b"[%b]" % b",".join(due) and json_of_each(answer) != due:
                     return False
-            if self._close is not None and self.whole:
+            if self._close is not None and self._whole:
                 return bool(connection.answer(self._close) == foretold.last)
         except (FaultError, *BROKEN):
             return False
@@ -98,10 +105,11 @@ class Conversation:
             yield from source
             return
         before: list[Frame] = []
+        most = BATCH_FRAMES if self._way == "batches" else 1
         # Of what is cut, the first piece is read with the message before it.
         while batch := list(islice(source, 1 if self._way == "cut" else BATCH_FRAMES)):
             coded = Coded(batch)
-            for start, end in coded.batches(repeat(BATCH_FRAMES if self._way == "batches" else 1)):
+            for start, end in coded.batches(repeat(most)):
                 self.send(coded, start, end)
             self._connection.process.flush()
             yield from before
@@ -122,8 +130,8 @@ class Conversation:
         self._opened()
         close = self.send_close()
         events: list[Given] = self._connection.read(close, self._reader.last)
-        if self.foretold is not None and self.tells:
-            self.foretold.last = close.answer
+        if self._told is not None:
+            self._told.last = close.answer
         return events
 
     def _opened(self) -> None:
@@ -136,5 +144,5 @@ class Conversation:
         exchange, frames = self._sent.popleft()
         read = self._reader.frames
         self._ready += self._connection.read(exchange, lambda answer: read(answer, frames))
-        if self.foretold is not None and self.tells:
-            self.foretold.said += json_of_each(exchange.answer)
+        if self._told is not None:
+            self._told.said += json_of_each(exchange.answer)

@@ -1,7 +1,8 @@
 """A cassette's reruns, sent ahead, whose answers are those of its first run.
 
 Most normalizers repeat themselves. So an answer to a rerun is compared as the line that it is,
-and neither a request nor an answer is a thing of its own until one differs.
+and neither a request nor an answer is a thing of its own until one differs. A subject sees
+nothing of it, and one that writes its answers in another form is read like the first run.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,13 +24,13 @@ class Run(Protocol):
     coded_name: bytes
 
     def asked(self, exchange: Exchange, contents: list[Content], /) -> None:
-        """Take note of a request that is on its way."""
+        """Take note of a request that is on its way; one without contents is for the end."""
 
 
 class Step(NamedTuple):
     """One request: the frames of a run from `start` up to `end`, or its end.
 
-    `own` is set where the answer is not that of the first run.
+    `cut` is set where it goes in two pieces, `own` where the answer is not that of the first run.
     """
 
     run: Run
@@ -40,12 +41,15 @@ class Step(NamedTuple):
 
 
 class Foretold:
-    """The reruns of a cassette, in the order of their requests, and what the first run said."""
+    """The reruns of a cassette, in the order of their requests, and what the first run said.
+
+    It is what the connection calls `Reserved`.
+    """
 
     def __init__(self, connection: Connection, coded: Coded) -> None:
         self.said: list[Any] = []
         """The JSON of the first run's events: a list for each frame."""
-        self.last: Any = None
+        self.last: bytes = b"[]"
         """The JSON of the events of its end."""
         self._connection = connection
         self._coded = coded
@@ -58,7 +62,7 @@ class Foretold:
         """Send the requests."""
         self._steps = steps
         process, request = self._connection.process, self._coded.request
-        self._first = id_ = self._connection.reserve(len(steps), self._exchanges)
+        self._first = id_ = self._connection.reserve(len(steps), self)
         pieces: list[bytes] = []
         for run, start, end, cut, own in steps:
             if start != _CLOSE:
@@ -81,13 +85,14 @@ class Foretold:
         """Whether all was repeated. Waits for it; at the first that differs, no longer."""
         if self._came is None:
             try:
-                self._came = self._connection.foretold(self._lines)
+                self._came = self._connection.came()
             except FaultError:
                 # Told where it is read.
                 self._came = False
         return self._came
 
-    def _lines(self) -> Iterator[bytes | Exchange]:
+    def lines(self) -> Iterator[bytes | Exchange]:
+        """Yield the answer that is due to each request, or its exchange where it is its own."""
         said, own = self.said, self._own
         for id_, (_, start, end, _, _) in enumerate(self._steps, self._first):
             if start != _CLOSE:
@@ -98,21 +103,24 @@ class Foretold:
             else:
                 yield b'{"id":%d,"events":%b}' % (id_, self.last)
 
-    def _exchanges(self) -> list[Exchange]:
+    def exchanges(self) -> list[Exchange]:
         """Make the requests things of their own, each known to its run."""
-        contents, due = self._coded.contents, []
+        contents, made = self._coded.contents, []
         for id_, (run, start, end, _, _) in enumerate(self._steps, self._first):
-            exchange = self._own.get(id_) or Exchange(id_, "frames" if start != _CLOSE else "close")
-            run.asked(exchange, contents[start:end] if start != _CLOSE else [])
-            due.append(exchange)
-        return due
+            exchange = self._own.get(id_)
+            if exchange is None:
+                exchange = Exchange(id_, "frames" if start != _CLOSE else "close")
+                run.asked(exchange, contents[start:end] if start != _CLOSE else [])
+            made.append(exchange)
+        return made
 
 
 def in_turns(again: Run, half: Run, coded: Coded, fed: int, *, whole: bool) -> list[Step]:
     """Arrange two reruns: `again` of the first `fed` frames (the `whole`), `half` of half of them.
 
     Either begins, goes on and ends in the midst of the other. Each frame is once alone in its
-    message, so that whoever looks ahead in a message says something else there.
+    message, so that whoever looks ahead in a message says something else there; one message of
+    the shorter run, of several frames, is cut.
     """
     steps: list[Step] = []
     sent = 0

@@ -19,6 +19,7 @@ from harness.subject.load import load_subject
 from harness.subject.protocol import PROTOCOL, Close, Frames, Open, Request, Start, Stop
 
 _READ: Final = 1 << 16
+"""Bytes that are read at once: more would be got from the system anew each time."""
 _SAID: Final = 1 << 16
 """Bytes of answers that are written at once, though more was asked already."""
 
@@ -51,7 +52,7 @@ class Server:
 
     def _answer(self, request: Any) -> bytes:
         id_ = request.id
-        if type(request) is Frames:
+        if isinstance(request, Frames):
             served = self._of(request.conversation)
             feed = served.feed
             given = []
@@ -130,9 +131,9 @@ def serve(make: Callable[[Header], Any], **about: Any) -> None:
     """
     said = {"name": getattr(make, "__name__", "normalizer"), "version": "0", "language": "python"}
     server = Server(make, said | about)
-    # What was imported stays, and frames and events make no cycles.
+    # What was imported stays, and frames and events make no cycles; a normalizer may.
     gc.freeze()
-    gc.disable()
+    gc.set_threshold(50_000, 20, 20)
     # What the normalizer prints is no answer.
     out = os.dup(1)
     os.dup2(2, 1)

@@ -1,8 +1,9 @@
 """The normalizer behind a command: one process for all cassettes, one conversation for each run.
 
 What a cassette's runs need is sent ahead, so that the subject works while the judge does. The
-first run gets large batches; the reruns, which are interleaved, get a message for each frame and
-small batches, and one message is cut within a character.
+first run gets large batches. The reruns, which are in turns, get other messages: the whole one for
+each frame, the half one small batches, one of which is cut within a character. What is too long to
+be sent ahead is sent as it is read: its half in a message for each frame, all of them cut.
 """
 
 import shlex
@@ -57,6 +58,12 @@ class Stdio:
             return self._planned.popleft()
         return Conversation(self._connected(), header)
 
+    def reopen(self, header: Header, *, half: bool) -> Conversation:
+        """As `open`, for a rerun: in another way than the first run, where none was planned."""
+        if self._planned:
+            return self._planned.popleft()
+        return Conversation(self._connected(), header, "cut" if half else "singly")
+
     def open_split(self, header: Header) -> Conversation:
         """As `open`: a message for each frame, each in two pieces."""
         return Conversation(self._connected(), header, "cut")
@@ -76,12 +83,13 @@ class Stdio:
         # It begins while the rest is made.
         connection.process.flush()
         fed = min(rerun, len(frames))
+        ends = fed == len(frames)
         foretold = Foretold(connection, coded)
-        foretold.send(in_turns(again, half, coded, fed, whole=fed == len(frames)))
+        foretold.send(in_turns(again, half, coded, fed, whole=ends))
         connection.process.flush()
-        whole.foretold = again.foretold = half.foretold = foretold
-        whole.tells, again.whole = True, fed == len(frames)
-        again.upto, half.upto = fed, fed // 2
+        whole.tell(foretold)
+        again.repeat(foretold, fed, whole=ends)
+        half.repeat(foretold, fed // 2, whole=False)
         self._planned = deque((whole, again, half))
 
     def finish(self) -> tuple[FaultError | None, str]:

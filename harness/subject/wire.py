@@ -21,6 +21,7 @@ from typing import Final
 from harness.subject.faults import TAIL, FaultError, Limits
 
 _READ: Final = 1 << 16
+"""Bytes that are read at once: more would be got from the system anew each time."""
 _PIPE: Final = 1 << 20
 """Bytes that a pipe should hold, where the system lets it be chosen: 64 KB else."""
 _NOTHING: Final = memoryview(b"")
