@@ -18,6 +18,7 @@ from harness.conformance.laws.reruns import (
     Split,
     found,
     in_turns,
+    raised,
 )
 from harness.conformance.levels import ALWAYS
 from harness.conformance.report import CassetteResult, Violation
@@ -83,7 +84,7 @@ class Reruns:
             runs = []
             for law, upto in ((again, fed), (half, fed // 2)):
                 session = self._session(law, self._opening(half=law is half))
-                if session is None or self._repeats(law, session):
+                if session is None or self._repeats(law, session, upto):
                     continue
                 runs.append((Rerun(law, session, record, upto), _again(path, frames, stack)))
             if len(runs) == 2:  # noqa: PLR2004 - both
@@ -97,17 +98,18 @@ class Reruns:
         """What opens one of the two runs in turns."""
         return self._subject.open if self._reopen is None else partial(self._reopen, half=half)
 
-    @staticmethod
-    def _repeats(law: Deterministic | Prefix, session: Any) -> bool:
+    def _repeats(self, law: Deterministic | Prefix, session: Any, upto: int) -> bool:
         """Whether a session is known to repeat the first run: then only its end is left."""
         repeats = getattr(session, "repeats", None)
         if repeats is None or not repeats():
             return False
         if isinstance(law, Prefix):
+            if upto:
+                law.place.frame, law.place.kind = upto, self._judge.record.kinds[upto - 1]
             try:
                 law.closing(session.close())
             except RAISED as error:
-                law.fail("", "an end after any frame, without an error", said(error))
+                raised(law, error)
         return True
 
     def _session(self, law: Deterministic | Prefix, opening: Any) -> Any:

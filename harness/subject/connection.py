@@ -35,13 +35,13 @@ _ANSWER: Final = msgspec.json.Decoder(_Answer)
 class Exchange:
     """One request, and what came of it: the JSON of its events, or an error."""
 
-    __slots__ = ("answer", "careful", "error", "id", "of", "size")
+    __slots__ = ("answer", "careful", "error", "id", "of")
 
     def __init__(self, id_: int, of: str) -> None:
         self.id = id_
         self.of = of
-        self.size = 0
         self.careful = False
+        """Whether the answer was read by JSON's rules."""
         self.answer: Any = None
         self.error: FaultError | None = None
 
@@ -56,16 +56,12 @@ class Exchange:
         start = b'{"id":%d,"events":[' % self.id
         if line.startswith(start) and line.endswith(b"]}"):
             self.answer = line[len(start) - 1 : -1]
-            self.size = len(line)
             return
         self._settle(line)
 
-    def again(self) -> bool:
-        """Whether it can be read another way, which is done: by JSON's rules, not by its look."""
-        if self.careful:
-            return False
+    def read(self) -> None:
+        """Read the answer by JSON's rules, where it was taken by its look. Raises FaultError."""
         self._settle(b'{"id":%d,"events":%b}' % (self.id, self.answer))
-        return self.error is None
 
     def _settle(self, line: bytes) -> None:
         self.careful = True
@@ -85,7 +81,6 @@ class Exchange:
         if answer.events is UNSET and self.of in {"frames", "close"}:
             raise FaultError("wrong-shape", f"an answer to `{self.of}` without `events`")
         self.answer = UNSET if answer.events is UNSET else bytes(answer.events)
-        self.size = len(line)
 
 
 class Reserved(Protocol):
@@ -119,7 +114,7 @@ class Connection:
 
     def request(self, of: str, rest: bytes, *, cut: bool = False) -> Exchange:
         """Send a request, whose fields after `id` are given; with `cut`, in two pieces."""
-        self._ask()
+        self.ask()
         self._last += 1
         data = line_of(of, self._last, rest)
         exchange = Exchange(self._last, of)
@@ -142,13 +137,13 @@ class Connection:
 
     def reserve(self, count: int, reserved: Reserved) -> int:
         """Leave so many ids for requests that the caller sends now; return the first."""
-        self._ask()
+        self.ask()
         first = self._last + 1
         self._last += count
         self._reserved = reserved
         return first
 
-    def _ask(self) -> None:
+    def ask(self) -> None:
         """Make exchanges of what was reserved: from here on it is like all else."""
         reserved, self._reserved = self._reserved, None
         if reserved is not None:
@@ -169,11 +164,14 @@ class Connection:
             try:
                 return how(answer)
             except FaultError:
-                if not exchange.again():
+                if exchange.careful:
                     raise
+            exchange.read()
+            if exchange.error is None:
                 return how(exchange.answer)
         except FaultError as fault:
             raise self._ended(fault) from None
+        raise exchange.error
 
     def start(self) -> Claims:
         """Ask what it claims. Raises FaultError."""
@@ -205,7 +203,7 @@ class Connection:
 
     def settle(self) -> None:
         """Wait for every answer that is due, and that nothing comes unasked. Raises FaultError."""
-        self._ask()
+        self.ask()
         while self._due:
             self._next()
         self._held = 0
@@ -257,7 +255,7 @@ class Connection:
 
     def _repeated(self, reserved: Reserved, same: int) -> None:
         """Make exchanges of what was reserved, and settle the first ones, as they were due."""
-        self._ask()
+        self.ask()
         for line in islice(reserved.lines(), same):
             exchange = self._due.popleft()
             if type(line) is bytes:
@@ -267,14 +265,14 @@ class Connection:
         if self.fault is not None:
             raise self.fault
         if not self._due:
-            self._ask()
+            self.ask()
         try:
             line = self.process.line()
             exchange = self._due.popleft()
-            exchange.settle(line)
-            self._held += exchange.size
+            self._held += len(line)
             if self._held > self._most:
                 raise self._too_much()
+            exchange.settle(line)
         except FaultError as fault:
             raise self._ended(fault) from None
 

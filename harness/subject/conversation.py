@@ -76,15 +76,22 @@ class Conversation:
         is another thing, and not looked at. Waits for them all; what is wrong with them is found
         when they are read.
         """
-        foretold = self._foretold
-        if foretold is None or len(foretold.said) < self._upto:
+        if self._foretold is None:
+            return False
+        if self._is_as(self._foretold):
+            return True
+        self._asked_for()
+        return False
+
+    def _is_as(self, foretold: Foretold) -> bool:
+        if len(foretold.said) < self._upto:
             return False
         if foretold.came():
             return True
-        # Only the other rerun differs, or they are written in another form.
         connection, done = self._connection, 0
         try:
-            self._opened()
+            self.opened()
+            # Only the other rerun differs, or they are written in another form.
             for exchange, frames in self._sent:
                 answer: bytes = connection.answer(exchange)
                 due = foretold.said[done : done + len(frames)]
@@ -100,6 +107,7 @@ class Conversation:
     def ahead(self, frames: Iterable[Frame]) -> Iterator[Frame]:
         """Yield the frames; each batch is sent before the one before it is yielded."""
         source = iter(frames)
+        self._asked_for()
         if self._sent or self._ready:
             # A plan has sent them.
             yield from source
@@ -120,6 +128,7 @@ class Conversation:
         """Return the events of a frame, the next one that was sent. Raises FaultError."""
         ready = self._ready
         if not ready:
+            self._asked_for()
             if not self._sent:
                 self.send(Coded([frame]), 0, 1)
             self._more()
@@ -127,20 +136,27 @@ class Conversation:
 
     def close(self) -> list[Given]:
         """Return the events of the end. Raises FaultError."""
-        self._opened()
+        self._asked_for()
+        self.opened()
         close = self.send_close()
         events: list[Given] = self._connection.read(close, self._reader.last)
         if self._told is not None:
             self._told.last = close.answer
         return events
 
-    def _opened(self) -> None:
+    def _asked_for(self) -> None:
+        """Have its requests at hand, where they were sent with the other rerun's."""
+        if self._foretold is not None:
+            self._connection.ask()
+
+    def opened(self) -> None:
+        """Wait for the answer to its beginning. Raises FaultError."""
         if self._begun is not None:
             self._connection.answer(self._begun)
             self._begun = None
 
     def _more(self) -> None:
-        self._opened()
+        self.opened()
         exchange, frames = self._sent.popleft()
         read = self._reader.frames
         self._ready += self._connection.read(exchange, lambda answer: read(answer, frames))

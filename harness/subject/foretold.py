@@ -23,6 +23,9 @@ class Run(Protocol):
 
     coded_name: bytes
 
+    def opened(self) -> None:
+        """Wait for the answer to its beginning. Raises FaultError."""
+
     def asked(self, exchange: Exchange, contents: list[Content], /) -> None:
         """Take note of a request that is on its way; one without contents is for the end."""
 
@@ -53,14 +56,16 @@ class Foretold:
         """The JSON of the events of its end."""
         self._connection = connection
         self._coded = coded
+        self._runs: tuple[Run, ...] = ()
         self._steps: Sequence[Step] = ()
         self._first = 0
         self._own: dict[int, Exchange] = {}
         self._came: bool | None = None
 
-    def send(self, steps: Sequence[Step]) -> None:
-        """Send the requests."""
-        self._steps = steps
+    def send(self, again: Run, half: Run, fed: int, *, whole: bool) -> None:
+        """Send the requests, as `in_turns` has them."""
+        self._runs = again, half
+        self._steps = steps = in_turns(again, half, self._coded, fed, whole=whole)
         process, request = self._connection.process, self._coded.request
         self._first = id_ = self._connection.reserve(len(steps), self)
         pieces: list[bytes] = []
@@ -85,9 +90,12 @@ class Foretold:
         """Whether all was repeated. Waits for it; at the first that differs, no longer."""
         if self._came is None:
             try:
+                for run in self._runs:
+                    run.opened()
                 self._came = self._connection.came()
             except FaultError:
                 # Told where it is read.
+                self._connection.ask()
                 self._came = False
         return self._came
 

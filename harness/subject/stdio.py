@@ -20,7 +20,7 @@ from harness.subject.coded import BATCH_FRAMES, Coded
 from harness.subject.connection import Connection
 from harness.subject.conversation import Conversation
 from harness.subject.faults import TAIL, FaultError, Limits
-from harness.subject.foretold import Foretold, in_turns
+from harness.subject.foretold import Foretold
 
 
 class Stdio:
@@ -85,7 +85,7 @@ class Stdio:
         fed = min(rerun, len(frames))
         ends = fed == len(frames)
         foretold = Foretold(connection, coded)
-        foretold.send(in_turns(again, half, coded, fed, whole=ends))
+        foretold.send(again, half, fed, whole=ends)
         connection.process.flush()
         whole.tell(foretold)
         again.repeat(foretold, fed, whole=ends)

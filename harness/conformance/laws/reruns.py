@@ -152,6 +152,16 @@ def found(law: "Apart | Split", trial: Law) -> None:
             result.more += 1
 
 
+def raised(law: Law, error: BaseException) -> None:
+    """Let a law report what a rerun raised."""
+    law.fail(
+        "",
+        "no error, as in the first run",
+        said(error),
+        "an end may come after any frame, and a session knows of no other",
+    )
+
+
 def sent(session: Session, frames: Iterable[Frame]) -> Iterable[Frame]:
     """Yield the frames, which a session that can be sent more than one is sent ahead."""
     ahead = getattr(session, "ahead", None)
@@ -224,7 +234,8 @@ class _Run:
                 if type(events) is not list:
                     events = listed(events)
             except RAISED as error:
-                return self._raised(error)
+                raised(self._law, error)
+                return False
             if events:
                 self._take(events, seq, content)
             if renamer.count != counts[seq - 1]:
@@ -250,7 +261,7 @@ class _Run:
         try:
             return listed(self._session.close())
         except RAISED as error:
-            self._raised(error)
+            raised(self._law, error)
             return []
 
     def close(self) -> None:
@@ -265,15 +276,6 @@ class _Run:
                 f"{self._record.total:,} events in all, as in the first run",
                 f"{self._renamer.count:,}",
             )
-
-    def _raised(self, error: BaseException) -> bool:
-        self._law.fail(
-            "",
-            "no error, as in the first run",
-            said(error),
-            "an end may come after any frame, and a session knows of no other",
-        )
-        return False
 
     def _take(self, events: Sequence[Any], seq: int, content: Any) -> None:
         renamer, lines = self._renamer, self._lines
