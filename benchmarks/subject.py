@@ -9,6 +9,7 @@ is the median over some rounds, in turns. The process is started once, which is 
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -64,7 +65,9 @@ def main(rounds: int) -> int:
     return int(late)
 
 
-def told(what: str, count: int, pairs: list[tuple[tuple[float, float], ...]]) -> bool:
+def told(
+    what: str, count: int, pairs: Sequence[tuple[tuple[float, float], tuple[float, float]]]
+) -> bool:
     """Print what was measured; return whether it is too much."""
     late = False
     print(f"{count} cassettes, {what}")

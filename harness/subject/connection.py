@@ -116,7 +116,7 @@ class Connection:
         """Send a request, whose fields after `id` are given; with `cut`, in two pieces."""
         self.ask()
         self._last += 1
-        data = line_of(of, self._last, rest)
+        data = line_of(of.encode(), self._last, rest)
         exchange = Exchange(self._last, of)
         self._due.append(exchange)
         if cut:
@@ -290,9 +290,9 @@ class Connection:
         return fault
 
 
-def line_of(of: str, id_: int, rest: bytes) -> bytes:
+def line_of(of: bytes, id_: int, rest: bytes) -> bytes:
     """Return a request, whose fields after `id` are given."""
-    return b'{"cmd":"%b","id":%d%b}\n' % (of.encode(), id_, rest)
+    return b'{"cmd":"%b","id":%d%b}\n' % (of, id_, rest)
 
 
 class _Version(Struct):

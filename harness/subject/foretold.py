@@ -70,10 +70,11 @@ class Foretold:
         self._first = id_ = self._connection.reserve(len(steps), self)
         pieces: list[bytes] = []
         for run, start, end, cut, own in steps:
+            name = run.coded_name
             if start != _CLOSE:
-                line = line_of("frames", id_, request(run.coded_name, start, end))
+                line = line_of(b"frames", id_, request(name, start, end))
             else:
-                line = line_of("close", id_, b',"conversation":"%b"' % run.coded_name)
+                line = line_of(b"close", id_, b',"conversation":"%b"' % name)
                 if own:
                     self._own[id_] = exchange = Exchange(id_, "close")
                     run.asked(exchange, [])

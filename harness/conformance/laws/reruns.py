@@ -132,7 +132,8 @@ class Split(Law):
     id = "split"
     statement = (
         "the output is the same for any split of the byte stream: requests with one frame or "
-        "many, whose bytes come in pieces (of a normalizer behind a command)"
+        "many, whose bytes come in pieces (of a normalizer behind a command; each of the first "
+        f"{RERUN:,} frames is once alone in its request)"
     )
     source = "harness/README.md 'A normalizer behind a command'"
     example = "a character that two reads share becomes two question marks"
