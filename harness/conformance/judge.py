@@ -34,10 +34,11 @@ from harness.conformance.laws.outcomes import Cancelled, Outcome
 from harness.conformance.laws.replay import Replay
 from harness.conformance.laws.reruns import Apart, Deterministic, Prefix, Record, Split, sent
 from harness.conformance.laws.schema import Schema
+from harness.conformance.laws.subject import Runs
 from harness.conformance.laws.text import Text
 from harness.conformance.laws.turns import Requests, Turns
 from harness.conformance.laws.usage import Usage
-from harness.subject import RAISED, Junk, Subject, coerce, listed, said, told
+from harness.subject import RAISED, Junk, Subject, coerce, listed, told
 from harness.surfaces.base import Kinds
 
 
@@ -46,24 +47,6 @@ class Rules(Struct, frozen=True):
 
     kinds: Kinds
     ignored: frozenset[str]
-
-
-class Runs(Law):
-    """The subject takes every frame, and the end, without an error."""
-
-    id = "subject"
-    statement = "the normalizer opens, takes every frame and the end, and raises nothing"
-    source = "harness/README.md 'The pipeline'"
-    example = "KeyError at a frame without `method`"
-
-    def raised(self, doing: str, error: BaseException) -> None:
-        """Report what the subject raised."""
-        self.fail(
-            "",
-            f"{doing} without an error",
-            said(error),
-            "a line that is not understood is warned about, not raised",
-        )
 
 
 LAWS: Final[tuple[type[Law], ...]] = (
@@ -168,6 +151,11 @@ class Judge:
     def prefix(self) -> Prefix:
         """The law that the reruns report to, with the record of this run."""
         return self._prefix
+
+    @property
+    def runs(self) -> Runs:
+        """The law that what the subject raises is reported to, in whichever run."""
+        return self._runs
 
     @property
     def events(self) -> int:
