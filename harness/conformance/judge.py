@@ -38,7 +38,8 @@ from harness.conformance.laws.subject import Runs
 from harness.conformance.laws.text import Text
 from harness.conformance.laws.turns import Requests, Turns
 from harness.conformance.laws.usage import Usage
-from harness.subject import RAISED, Junk, Subject, coerce, listed, told
+from harness.ending import ENDS
+from harness.subject import Junk, Subject, coerce, listed, told
 from harness.surfaces.base import Kinds
 
 
@@ -171,11 +172,13 @@ class Judge:
         """Write the canonical lines to a file as they come."""
         self._pins = file
 
-    def run(self, frames: Iterable[Frame]) -> None:  # noqa: C901 - the loop, once
+    def run(self, frames: Iterable[Frame]) -> None:  # noqa: C901, PLR0912 - the loop, once
         """Feed the frames, then the end. Raises CassetteError and ExpectedError."""
         try:
             session = self._subject.open(self.header)
-        except RAISED as error:
+        except ENDS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises
             self._stop("opening a session", error)
             return
         feed = session.feed
@@ -193,7 +196,9 @@ class Judge:
                 events = feed(frame)
                 if type(events) is not list:
                     events = listed(events)
-            except RAISED as error:
+            except ENDS:
+                raise
+            except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises
                 place.event, place.of = 0, None
                 self._stop(f"feed(frame {seq})", error)
                 return
@@ -206,7 +211,9 @@ class Judge:
         place.event, place.of, place.closing = 0, None, True
         try:
             events = listed(session.close())
-        except RAISED as error:
+        except ENDS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises
             self._stop("close()", error)
             return
         if events:
@@ -316,7 +323,9 @@ class Judge:
                     self._delta = event if fair else None
                 if not (self._own_ids and event.eventId == line.eventId):
                     self._event_id(event.eventId, content)
-            except RAISED as error:  # A struct may hold anything.
+            except ENDS:
+                raise
+            except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises  # A struct may hold anything.
                 # Only a malformed event gets here, and it is reported, not raised.
                 named, self._delta = True, None
                 malformed = _malformed(event, error)
@@ -355,7 +364,9 @@ class Judge:
         places = self._places
         try:
             chunk = encoder.encode_lines(lines)
-        except Exception:  # noqa: BLE001 - a value that is no JSON: find it, and go on without
+        except ENDS:
+            raise
+        except BaseException:  # noqa: BLE001 - a value that is no JSON: find it, and go on without
             self._flush_broken(lines, places)
         else:
             self._schema.batch(chunk, lines, places)
@@ -367,7 +378,9 @@ class Judge:
             self._schema.one(line, kind)
             try:
                 chunk = encoder.encode(line)
-            except Exception:  # noqa: BLE001 - reported just now
+            except ENDS:
+                raise
+            except BaseException:  # noqa: BLE001 - reported just now
                 chunk = encoder.encode(JunkLine(MALFORMED.type, MALFORMED.problem))
             self._spread(chunk + b"\n", 1)
 
@@ -385,6 +398,8 @@ def _malformed(event: EventBase, error: BaseException) -> Junk:
     problem = f"a part of it is not of its type ({type(error).__name__}: {told(error)})"
     try:
         decode_event(encode_event(event))
-    except RAISED as invalid:  # Whatever a foreign value does when written.
+    except ENDS:
+        raise
+    except BaseException as invalid:  # noqa: BLE001 - whatever a foreign normalizer raises  # Whatever a foreign value does when written.
         problem = told(invalid)
     return Junk(event.type, problem, show(event))

@@ -21,7 +21,8 @@ from harness.conformance.laws.reruns import (
 )
 from harness.conformance.levels import ALWAYS
 from harness.conformance.report import CassetteResult, Violation
-from harness.subject import RAISED, FaultError, Subject, said
+from harness.ending import ENDS
+from harness.subject import FaultError, Subject, said
 
 ALONE: Final = "a run alone differs too"
 STOPPED: Final = "the normalizer stopped in a rerun"
@@ -117,7 +118,9 @@ class Reruns:
                 law.place.frame, law.place.kind = upto, self._judge.record.kinds[upto - 1]
             try:
                 law.closing(session.close())
-            except RAISED as error:
+            except ENDS:
+                raise
+            except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises
                 law.stop("close()", error)
         return True
 
@@ -125,7 +128,9 @@ class Reruns:
         """Open one more session; None where that fails."""
         try:
             return opening(self._judge.header)
-        except RAISED as error:
+        except ENDS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises
             law.stop("opening a session", error)
             return None
 

@@ -1,7 +1,6 @@
 """The normalizer under test, in this process or behind a command, behind one seam."""
 
 from harness.subject.base import (
-    RAISED,
     Aside,
     Claims,
     Given,
@@ -20,7 +19,6 @@ from harness.subject.load import is_command, load_command, load_subject
 from harness.subject.stdio import Stdio
 
 __all__ = [
-    "RAISED",
     "Aside",
     "Claims",
     "FaultError",

@@ -1,16 +1,20 @@
 """What a subject does wrong in any run, however it does it, is a failure under `subject`."""
+# ruff: noqa: ARG002 - every normalizer has the same methods
 
+import asyncio
+import itertools
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from harness.conformance import check
 from harness.conformance.known import Failure, Known
 from harness.conformance.levels import Held
 from harness.project import find_project
-from harness.subject import Limits, load_command
+from harness.subject import InProcess, Limits, load_command
 from tests.conformance import toy
 
 ROOT = find_project(Path(__file__)).root
@@ -79,3 +83,117 @@ def test_a_rerun_that_goes_wrong_fails_at_every_level(
     for listed in ("split", "deterministic", "prefix", "apart"):
         Known(Path("known-failures.toml"), [Failure(result.id, listed, "later")]).apply(result)
     assert result.verdict == "fail"
+
+
+class OwnError(BaseException):
+    """What no `except Exception` catches."""
+
+
+class Unlucky(toy.Normalizer):
+    """Raises what is no Exception, where its class says."""
+
+    error: BaseException = OwnError("boo")
+
+    def fail(self) -> Any:
+        raise self.error
+
+
+class InFeed(Unlucky):
+    error = asyncio.CancelledError("x")
+
+    def feed(self, frame: Any) -> Any:
+        return self.fail() if frame.seq == 4 else super().feed(frame)
+
+
+class InClose(Unlucky):
+    def close(self) -> Any:
+        return self.fail()
+
+
+class InOpening(Unlucky):
+    def __init__(self, header: Any) -> None:
+        self.fail()
+
+
+class InTheReruns(Unlucky):
+    runs = itertools.count()
+
+    def __init__(self, header: Any) -> None:
+        super().__init__(header)
+        self.run = next(self.runs)
+
+    def feed(self, frame: Any) -> Any:
+        return self.fail() if self.run else super().feed(frame)
+
+
+class Skips(Unlucky):
+    """Pytest's own way to call a test skipped."""
+
+    def close(self) -> Any:
+        pytest.skip("no time")
+
+
+class Evil(dict[str, Any]):
+    def __repr__(self) -> str:
+        raise OwnError("boo")
+
+
+class GivesEvil(Unlucky):
+    def feed(self, frame: Any) -> Any:
+        return [*super().feed(frame), Evil(type="turn.started")]
+
+
+class EvilType(type):
+    def __hash__(cls) -> int:
+        raise OwnError("boo")
+
+
+class GivesEvilType(Unlucky):
+    def feed(self, frame: Any) -> Any:
+        return [*super().feed(frame), EvilType("Odd", (), {})()]
+
+
+@pytest.mark.parametrize(
+    ("make", "check_id", "got"),
+    [
+        (InFeed, "subject", "CancelledError: x"),
+        (InClose, "subject", "OwnError: boo"),
+        (InOpening, "subject", "OwnError: boo"),
+        (InTheReruns, "subject", "OwnError: boo"),
+        (Skips, "subject", "Skipped: no time"),
+        (GivesEvil, "schema", "<Evil>"),
+        (GivesEvilType, "subject", "OwnError: boo"),
+    ],
+)
+def test_whatever_it_raises_fails_its_cassette_and_the_run_goes_on(
+    tmp_path: Path, make: Any, check_id: str, got: str
+) -> None:
+    toy.write(tmp_path / "cassettes")
+    toy.write(tmp_path / "cassettes", header=replace(toy.HEADER, scenario="later"))
+    InTheReruns.runs = itertools.count()
+    report = check(
+        cassettes=tmp_path / "cassettes",
+        expected=None,
+        subject=InProcess(make, "toy"),
+        rules=toy.rules,
+    )
+    assert report.exit_code == 1
+    assert [c.verdict for c in report.cassettes] == ["fail", "fail"]
+    for result in report.cassettes:
+        assert result.fault == "subject"
+        assert result.check(check_id).violations[0].got == got
+
+
+def test_ctrl_c_ends_the_run(tmp_path: Path) -> None:
+    class Interrupted(toy.Normalizer):
+        def feed(self, frame: Any) -> Any:
+            raise KeyboardInterrupt
+
+    toy.write(tmp_path / "cassettes")
+    with pytest.raises(KeyboardInterrupt):
+        check(
+            cassettes=tmp_path / "cassettes",
+            expected=None,
+            subject=InProcess(Interrupted, "toy"),
+            rules=toy.rules,
+        )

@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from harness.canonical import Clock
 from harness.conformance.law import Law, Place, Where, show
+from harness.ending import ENDS
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -74,7 +75,9 @@ class RawLaw(Law):
         """Report an event whose `raw` is no frame's content."""
         try:
             got = msgspec.json.encode(payload).decode()
-        except Exception:  # noqa: BLE001 - whatever a foreign value does when written
+        except ENDS:
+            raise
+        except BaseException:  # noqa: BLE001 - whatever a foreign value does when written
             got = show(payload)
         self.fail(
             "raw.payload",

@@ -20,7 +20,8 @@ from harness.conformance.form import BATCH, LINE_CLASSES, MALFORMED, Cause, Rena
 from harness.conformance.law import Law, Where, show
 from harness.conformance.laws.frames import Window
 from harness.conformance.report import PER_LAW
-from harness.subject import RAISED, Junk, Session, coerce, listed
+from harness.ending import ENDS
+from harness.subject import Junk, Session, coerce, listed
 
 RERUN: Final = 10_000
 """How many frames are fed again. Memory must not grow with the cassette, nor time double."""
@@ -235,7 +236,9 @@ class _Run:
                 events = feed(frame)
                 if type(events) is not list:
                     events = listed(events)
-            except RAISED as error:
+            except ENDS:
+                raise
+            except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises
                 self._law.stop(f"feed(frame {seq})", error)
                 return False
             if events:
@@ -262,7 +265,9 @@ class _Run:
         """Return what the end gives; nothing where it raises, which is reported."""
         try:
             return listed(self._session.close())
-        except RAISED as error:
+        except ENDS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises
             self._law.stop("close()", error)
             return []
 
@@ -297,7 +302,9 @@ class _Run:
                         found = self._window.find(raw.payload)[0] or seq
                     cause = Cause(raw.source, found, raw.method, raw.messageType)
                 lines.append(renamer.line(event, cause))
-            except RAISED:  # Malformed, as in the first run.
+            except ENDS:
+                raise
+            except BaseException:  # noqa: BLE001 - whatever a foreign normalizer raises  # Malformed, as in the first run.
                 renamer.count = number
                 lines.append(renamer.junk(MALFORMED))
 
@@ -310,7 +317,9 @@ class _Run:
         room = len(record.bytes) - self._at
         try:
             chunk = encoder.encode_lines(lines)
-        except Exception:  # noqa: BLE001 - not JSON: the `schema` law has said so
+        except ENDS:
+            raise
+        except BaseException:  # noqa: BLE001 - not JSON: the `schema` law has said so
             return False
         if room < len(chunk) and not record.keeps:
             # More was given than is kept: the rest is not compared.
