@@ -29,7 +29,7 @@ from harness.conformance.report import (
 from harness.conformance.rerunning import Reruns, after, planned
 from harness.ending import ENDS
 from harness.pending import NEW, waiting
-from harness.subject import Aside, Claims, Reference, Subject, exits_held, said, told
+from harness.subject import Aside, Claims, Reference, Subject, exits_held, said, standard_open, told
 from harness.surfaces import SurfaceError, surface
 
 _PART: Final = ".part"
@@ -140,6 +140,7 @@ def check_one(  # noqa: PLR0913 - a selection, and what it is held to
     Raises nothing but what writing to `pins` does.
     """
     result = unusable(target, "", "")
+    standard_open()
     try:
         # What the subject prints is no result of ours.
         with redirect_stdout(Aside()), exits_held():

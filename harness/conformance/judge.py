@@ -293,20 +293,22 @@ class Judge:
                         named, found, caused = True, seq, at
                         self._raw.elsewhere(raw.payload)
                     cause = Cause(raw.source, found, raw.method, raw.messageType)
-                if event.createdAt == created:
+                # What is no text says itself what it is equal to, so it is not asked.
+                stamp = event.createdAt
+                if stamp == created and type(stamp) is str:
                     clock.latest = at
                 else:
-                    clock.judge(event.createdAt, caused, at)
+                    clock.judge(stamp, caused, at)
                 before = self._delta
                 if (
                     type(event) is ContentDelta
                     and before is not None
-                    and event.itemId == before.itemId
-                    and event.turnId == before.turnId
-                    and event.threadId == before.threadId
-                    and event.sessionId == before.sessionId
-                    and event.requestId == before.requestId
                     and event.providerRefs is before.providerRefs
+                    and _same(event.itemId, before.itemId)
+                    and _same(event.turnId, before.turnId)
+                    and _same(event.threadId, before.threadId)
+                    and _same(event.sessionId, before.sessionId)
+                    and _same(event.requestId, before.requestId)
                 ):
                     line = renamer.again(event, cause)
                     for number, handle in AGAIN:
@@ -321,8 +323,9 @@ class Judge:
                         handle(laws[number], event)
                     fair = type(event) is ContentDelta and place.failures == failures
                     self._delta = event if fair else None
-                if not (self._own_ids and event.eventId == line.eventId):
-                    self._event_id(event.eventId, content)
+                id_ = event.eventId
+                if not (self._own_ids and id_ == line.eventId and type(id_) is str):
+                    self._event_id(id_, content)
             except ENDS:
                 raise
             except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises  # A struct may hold anything.
@@ -391,6 +394,11 @@ class Judge:
             self._pins.write(chunk)
         if self.record.keeps:
             self.record.keep(chunk)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two ids are the same text; what is no text would say so of itself."""
+    return one is other or (type(one) is str and one == other)
 
 
 def _malformed(event: EventBase, error: BaseException) -> Junk:

@@ -22,7 +22,7 @@ from harness.conformance.laws.reruns import (
 from harness.conformance.levels import ALWAYS
 from harness.conformance.report import CassetteResult, Violation
 from harness.ending import ENDS
-from harness.subject import FaultError, Subject, said
+from harness.subject import FaultError, Subject, said, standard_open
 
 ALONE: Final = "a run alone differs too"
 STOPPED: Final = "the normalizer stopped in a rerun"
@@ -236,4 +236,5 @@ def after(subject: Subject, result: CassetteResult) -> None:
 def _again(path: Path, frames: Sequence[Frame] | None, stack: ExitStack) -> Iterator[Frame]:
     if frames is not None:
         return iter(frames)
+    standard_open()
     return iter(stack.enter_context(open_cassette(path)))

@@ -14,7 +14,7 @@ from harness.subject.base import (
     told,
 )
 from harness.subject.faults import FaultError, Limits
-from harness.subject.inprocess import InProcess, Reference, exits_held, reference
+from harness.subject.inprocess import InProcess, Reference, exits_held, reference, standard_open
 from harness.subject.load import is_command, load_command, load_subject
 from harness.subject.stdio import Stdio
 
@@ -39,5 +39,6 @@ __all__ = [
     "load_subject",
     "reference",
     "said",
+    "standard_open",
     "told",
 ]

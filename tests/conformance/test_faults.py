@@ -3,9 +3,11 @@
 
 import asyncio
 import itertools
+import os
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from msgspec.structs import replace
@@ -197,3 +199,67 @@ def test_ctrl_c_ends_the_run(tmp_path: Path) -> None:
             subject=InProcess(Interrupted, "toy"),
             rules=toy.rules,
         )
+
+
+class ClosesDescriptor(toy.Normalizer):
+    """Closes the harness's output, as often as it is there."""
+
+    def feed(self, frame: Any) -> Any:
+        os.close(1)
+        return super().feed(frame)
+
+
+def test_a_descriptor_that_it_closes_is_no_fault_of_the_harness(tmp_path: Path) -> None:
+    toy.write(tmp_path / "cassettes")
+    toy.write(tmp_path / "cassettes", header=replace(toy.HEADER, scenario="later"))
+    kept = os.dup(1)
+    try:
+        report = check(
+            cassettes=tmp_path / "cassettes",
+            expected=None,
+            subject=InProcess(ClosesDescriptor, "toy"),
+            rules=toy.rules,
+        )
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+    assert [(c.verdict, c.fault) for c in report.cassettes] == [("fail", "subject")] * 2
+    for result in report.cassettes:
+        assert result.failed() == ["subject"]
+        assert result.check("subject").violations[0].got.startswith("OSError: [Errno 9]")
+
+
+@pytest.mark.parametrize(
+    ("field", "check_id"),
+    [
+        ("raw.payload", "raw"),
+        ("createdAt", "clock"),
+        ("eventId", "schema"),
+        ("itemId", "schema"),
+        ("turnId", "schema"),
+        ("sessionId", "schema"),
+    ],
+)
+def test_what_says_itself_what_it_is_equal_to_is_not_asked(
+    tmp_path: Path, field: str, check_id: str
+) -> None:
+    class EqualToAll(toy.Normalizer):
+        def feed(self, frame: Any) -> Any:
+            for event in super().feed(frame):
+                if event.type != "content.delta":
+                    yield event
+                elif field == "raw.payload":
+                    yield replace(event, raw=replace(event.raw, payload=ANY))
+                else:
+                    yield replace(event, **{field: ANY})
+
+    toy.write(tmp_path / "cassettes", [*toy.CHAT[:4], *[toy.CHAT[3]] * 3, *toy.CHAT[4:]])
+    report = check(
+        cassettes=tmp_path / "cassettes",
+        expected=None,
+        subject=InProcess(EqualToAll, "toy"),
+        rules=toy.rules,
+    )
+    (result,) = report.cassettes
+    assert check_id in result.failed()
+    assert len(result.check(check_id).violations) >= 4
