@@ -248,10 +248,7 @@ def _judge(  # noqa: PLR0913, PLR0917 - the parts of one verdict
     failed = any(c.status == "fail" for c in result.checks)
     result.verdict = "fail" if failed else "pass"
     if result.truncated:
-        result.problem = (
-            f"{target.path}: truncated after frame {result.frames}: it has no footer, so its "
-            "recorder was killed"
-        )
+        result.problem = f"{target.path}: truncated after frame {result.frames}: {cassette.why}"
         result.hint = "record it again with `harness record`"
     elif pinned is not None and not compared and held.to(Expected.id):
         result.problem = f"{pinned}: there is no expected output for this cassette"
