@@ -28,7 +28,7 @@ def write(root: Path, source: Path, name: str) -> Path | None:
     for frame in mutated:
         field = next(f for f in ("data", "text", "b64") if getattr(frame, f) is frame.content)
         writer.frame(frame.at, frame.dir, frame.channel, field, frame.content)
-    writer.finish(complete=True, exit_code=0)
+    writer.finish(complete=True)
     return root / "mutated.jsonl"
 
 
