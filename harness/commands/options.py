@@ -28,6 +28,28 @@ def isolation(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def interactive(record: argparse.ArgumentParser) -> None:
+    """Add what `record` has for a person."""
+    person = record.add_argument_group(
+        "a person as the client",
+        "a terminal is needed; Esc interrupts the agent's turn, Ctrl-D at a prompt ends the "
+        "recording, Ctrl-C drops it; see docs/INTERACTIVE.md",
+    )
+    person.add_argument(
+        "--interactive",
+        action="store_true",
+        help="type the prompts, answer what is asked; the script of --scenario answers, or, with "
+        "--live, a real model. Writes the cassette and a scenario that replays it",
+    )
+    person.add_argument(
+        "--draft",
+        type=Path,
+        metavar="FILE.yaml",
+        help="where that scenario goes; its stem is the recording's name (default: "
+        "./SCENARIO-typed.yaml, or ./interactive.yaml)",
+    )
+
+
 def real_model(record: argparse.ArgumentParser) -> None:
     """Add what `record` may ask instead of the script."""
     real = record.add_argument_group(

@@ -15,12 +15,14 @@ used is always a fault.
 import re
 from itertools import combinations
 from pathlib import Path
+from typing import get_args
 
 from harness.scenarios.model import (
     CAPABILITIES,
     SHOWS,
     Ask,
     Client,
+    Decision,
     Disconnect,
     Fail,
     Hold,
@@ -112,25 +114,34 @@ def _turn(value: Value, reader: Steps) -> Turn:
 def _client(value: Value | None, steps: tuple[Step, ...], turn: Value) -> Client:
     keys = value.mapping(_CLIENT) if value else {}
     asks = [step for step in steps if isinstance(step, Ask)]
-    answer = ""
+    answers: tuple[str, ...] = ()
     if "answer" in keys:
         options = {option for step in asks for option in step.options}
         if not options:
             raise keys["answer"].error("nothing is asked in this turn", "remove `answer`")
-        answer = keys["answer"].choice(sorted(options))
+        listed = keys["answer"]
+        every = [listed] if listed.is_text else listed.list()
+        answers = tuple(value.choice(sorted(options)) for value in every)
     elif asks:
         raise turn.error(f"`{turn.name}` asks, and its client has no `answer`", "add it")
     if "resume" in keys:
         keys["resume"].true()
+    decisions = _decisions(keys["approvals"]) if "approvals" in keys else ("allow",)
     return Client(
-        keys["approvals"].choice(("allow", "decline", "always"))
-        if "approvals" in keys
-        else "allow",
+        decisions[0],
         keys["interrupt"].choice(("text", "command", "start")) if "interrupt" in keys else None,
-        answer,
+        answers[0] if answers else "",
         keys["mode"].choice(("plan",)) if "mode" in keys else "",
         "resume" in keys,
+        decisions if len(decisions) > 1 else (),
+        answers if len(answers) > 1 else (),
     )
+
+
+def _decisions(value: Value) -> tuple[Decision, ...]:
+    """Return the answers to questions for permission: one for all, or one for each in order."""
+    every = [value] if value.is_text else value.list()
+    return tuple(one.choice(get_args(Decision)) for one in every)
 
 
 def _check_order(values: list[Value], steps: tuple[Step, ...]) -> None:

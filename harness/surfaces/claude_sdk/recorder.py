@@ -72,7 +72,8 @@ def prepare(setup: Setup) -> Mapping[str, str]:
             file.write_text(turn.prompt, "utf-8")
     variables = {}
     steps = [step for turn in setup.scenario.turns for step in turn.model]
-    if any(isinstance(step, Todo | Ask) for step in steps):
+    asks = "questions" in setup.scenario.capabilities
+    if asks or any(isinstance(step, Todo | Ask) for step in steps):
         # Otherwise the model has to search for the tools that are seldom needed.
         variables["ENABLE_TOOL_SEARCH"] = "false"
     if any(isinstance(step, Todo) for step in steps):

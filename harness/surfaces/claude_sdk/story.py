@@ -62,6 +62,10 @@ class Story:
         self._begin()
         return self.turn.typed
 
+    def stop(self) -> Cue | None:
+        """Return that the client interrupts now, where there is something to interrupt."""
+        return None if self._interrupted or self._over or not self._number else self._interrupt()
+
     def leave(self) -> None:
         """The process is left: what it said last says nothing of the next one."""
         self._begin()

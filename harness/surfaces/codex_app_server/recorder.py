@@ -143,6 +143,12 @@ class AppServerDriver:
         params = {"threadId": self._thread, "turnId": self._turn_id}
         return self._request("turn/interrupt", params)
 
+    def interrupt(self) -> Iterator[Action]:
+        """See `Driver.interrupt`."""
+        if self._turn_id and not self._interrupted:
+            self._interrupted = True
+            yield self._interrupt()
+
     def _on_request(self, message: dict[str, Any]) -> Iterator[Action]:
         method, number = message["method"], message["id"]
         if method in _QUESTIONS and self._turn >= 0:

@@ -85,6 +85,11 @@ class TurnStory:
         """Whether the client aborts now that the model's answer has begun, and says nothing."""
         return self._begun and self._turn.client.interrupt == "start" and not self._stopped
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the client has aborted the turn, or it has nothing to abort."""
+        return self._stopped or bool(self._idle)
+
     def stop(self) -> Request:
         """Return the request that aborts the turn."""
         self._stopped = True
