@@ -10,9 +10,15 @@ CASSETTES = "cassettes"
 
 DOCUMENTS = "documents-"
 """How the folder of an agent begins that is none: its cassettes are `harness construct`'s."""
+
 _PACKAGE = Path(__file__).resolve().parent
 PACKAGED = _PACKAGE / "corpus"
 """The corpus of an installed package (see setup.py); a checkout has none there."""
+
+
+def of_documents(path: Path) -> bool:
+    """Whether a cassette is one that `harness construct` wrote."""
+    return path.parent.name.startswith(DOCUMENTS)
 
 
 class ProjectError(Exception):
@@ -60,7 +66,7 @@ class Project:
 
     def recorded_paths(self) -> list[Path]:
         """Return the cassettes of agents: without those that `harness construct` writes."""
-        return [p for p in self.cassette_paths() if not p.parent.name.startswith(DOCUMENTS)]
+        return [p for p in self.cassette_paths() if not of_documents(p)]
 
     def cassette_id(self, path: Path) -> str:
         """Return `<surface>/<agent>/<scenario>` for a path under `cassettes/`, else the path."""

@@ -206,6 +206,20 @@ def new_normalizer(arguments: argparse.Namespace) -> int:
     return new_command(arguments.folder, arguments.language, arguments.surface, json=arguments.json)
 
 
+def new_scenario(arguments: argparse.Namespace) -> int:
+    """Run `harness new scenario`; return its exit code."""
+    from harness.start.scenario import scenario_command
+
+    return scenario_command(arguments.name, arguments.source, json=arguments.json)
+
+
+def new_surface(arguments: argparse.Namespace) -> int:
+    """Run `harness new surface`; return its exit code."""
+    from harness.start.surface import surface_command
+
+    return surface_command(arguments.name, arguments.provider, json=arguments.json)
+
+
 def schema(arguments: argparse.Namespace) -> int:
     """Run `harness schema`; return its exit code."""
     if arguments.language == "ts":

@@ -106,6 +106,12 @@ def make_parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, o
         help="hold it to this level alone; may be given again (default: what it claims, or all)",
     )
     check.add_argument(
+        "--documents",
+        action="store_true",
+        help="judge another normalizer too on the conversations that were written by hand, which "
+        "pin what the reference normalizers make of frames that no agent was seen to send",
+    )
+    check.add_argument(
         "--pending",
         action="store_true",
         help="leave what differs from expected/ beside it, as .new for `harness review` (of the "
@@ -265,8 +271,8 @@ def _agents(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
 def _new(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     new = commands.add_parser(
         "new",
-        help="write the start of a normalizer of your own",
-        description="Write the start of something of your own.",
+        help="write the start of a normalizer, a scenario or a surface",
+        description="Write the start of something of your own, which runs as it is.",
     )
     kinds = new.add_subparsers(dest="kind", required=True, metavar="KIND")
     normalizer = kinds.add_parser(
@@ -280,4 +286,28 @@ def _new(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> Non
     normalizer.add_argument(
         "--surface", default="codex-exec", metavar="S", help="(default: codex-exec)"
     )
-    normalizer.add_argument("--json", action="store_true", help="print the result as JSON")
+    scenario = kinds.add_parser(
+        "scenario", help="a scenario that can be recorded as it is (in a checkout)"
+    )
+    scenario.set_defaults(run=do.new_scenario)
+    scenario.add_argument("name", metavar="NAME", help="its id, such as two-files")
+    scenario.add_argument(
+        "--from",
+        dest="source",
+        metavar="SCENARIO",
+        help="what happens at first, as another scenario tells it (default: a command is run)",
+    )
+    surface = kinds.add_parser(
+        "surface",
+        help="a surface and its tests, with a stand-in in its agent's place (in a checkout)",
+    )
+    surface.set_defaults(run=do.new_surface)
+    surface.add_argument("name", metavar="NAME", help="such as some-cli")
+    surface.add_argument(
+        "--provider",
+        choices=["acp", "claude", "codex", "cursor", "opencode"],
+        default="acp",
+        help="whose agent it is, by EVENTS.md (default: acp, for any other)",
+    )
+    for added in (normalizer, scenario, surface):
+        added.add_argument("--json", action="store_true", help="print the result as JSON")

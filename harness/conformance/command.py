@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from harness import output as out
 from harness.cassette import CassetteError, CassetteReader, open_cassette
@@ -19,7 +19,7 @@ from harness.conformance.report import Report
 from harness.conformance.reports.forms import shown
 from harness.conformance.reports.live import Live
 from harness.pending import in_ci, waiting_under
-from harness.project import Project
+from harness.project import Project, ProjectError, of_documents
 from harness.projection.stages import Stage, native_in, stage
 from harness.subject import (
     RAISED,
@@ -34,6 +34,8 @@ from harness.subject import (
 from harness.subject.choice import choices, running, stopped
 from harness.surfaces import SurfaceError, surface
 
+_TAKEN_IN: Final = "--documents takes them in"
+
 
 def check_command(
     project: Project, paths: Sequence[Path], arguments: argparse.Namespace, live: Live
@@ -47,6 +49,9 @@ def check_command(
     chosen = choices(arguments)
     if arguments.pending and chosen.normalizer is not None:
         raise out.UsageError("--pending is of the reference normalizers: leave --normalizer out")
+    left = [] if arguments.cassettes or chosen.all_of_them else [*filter(of_documents, paths)]
+    if left and not (paths := [p for p in paths if p not in left]):
+        raise ProjectError(f"there are only conversations written by hand; {_TAKEN_IN}")
     with _descriptor_aside(), running(chosen) as subject:
         held = held_to(subject, chosen.levels, chosen.levels_by, chosen.surfaces)
         live.begin(subject.name, getattr(subject, "claims", None), held.levels, held.by)
@@ -71,6 +76,8 @@ def check_command(
         text = render_terminal(report, colour=out.colour() and not live.takes_stdout)
         (out.note if live.takes_stdout else out.say)(shown(text))
     live.ended(report)
+    if left:
+        out.note(f"harness check: {len(left)} conversations written by hand left out; {_TAKEN_IN}")
     if arguments.pending:
         _leave(project, report)
     if left := waiting_under(project.cassettes, project.expected):

@@ -57,6 +57,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=_LEVELS,
         help="hold it to this level alone; may be given again (default: what it claims, or all)",
     )
+    group.addoption(
+        "--documents",
+        action="store_true",
+        default=None,
+        help="judge another normalizer too on the conversations that were written by hand",
+    )
+    group.addoption(
+        "--known-failures",
+        metavar="FILE",
+        help="failures that are excused, each as an xfail that has to fail (default: "
+        "known-failures.toml here or beside cassettes/, if any)",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -65,8 +77,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     option = config.option
     if option.normalizer is None and option.cassettes is None:
-        for name in ("expected", "surface", "scenario", "level"):
-            if getattr(option, name) is not None:
+        for name in ("expected", "surface", "scenario", "level", "documents", "known-failures"):
+            if getattr(option, name.replace("-", "_")) is not None:
                 raise pytest.UsageError(f"--{name} needs --normalizer or --cassettes beside it")
         return
     from harness.pytest_plugin.run import Run  # noqa: PLC0415 - see above
@@ -203,7 +215,7 @@ def replay_cassette(harness_run: Run) -> Callable[..., list[Replayed]]:
 def judge_cassette(harness_run: Run) -> Callable[..., CassetteResult]:
     """Give a function that judges a cassette, `(name, normalizer=None)`, as `harness check` does.
 
-    The option's normalizer is judged once on each cassette.
+    The option's normalizer is judged once on each cassette; its known failures are `known`.
     """
 
     def judge(name: str, normalizer: Normalizer | None = None) -> CassetteResult:

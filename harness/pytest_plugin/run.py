@@ -15,11 +15,12 @@ from harness.cassette import CassetteReader, Header, open_cassette
 from harness.conformance.check import check_one, rules_of
 from harness.conformance.corpus import Corpus, Target
 from harness.conformance.judge import LAWS
+from harness.conformance.known import Known, KnownError, find_known
 from harness.conformance.laws.reruns import Split
 from harness.conformance.levels import Held, held_to
 from harness.conformance.report import CassetteResult
 from harness.output import UsageError
-from harness.project import CASSETTES, Project, ProjectError, find_project
+from harness.project import CASSETTES, Project, ProjectError, find_project, of_documents
 from harness.subject import InProcess, Junk, Subject, SubjectError, coerce, listed
 from harness.subject.choice import Choice, choices, running, stopped
 from harness.surfaces import SurfaceError, surface
@@ -36,6 +37,7 @@ class Run:
         self.choice = choice
         self.corpus = corpus
         self.project = project
+        self.known: Known | None = None
         self.problems: list[str] = []
         self.targets: list[Target] = []
         self.orphans: list[CassetteResult] = []
@@ -47,7 +49,11 @@ class Run:
 
     @classmethod
     def asked(cls, config: pytest.Config) -> Self:
-        """Make a run of the options. Raises UsageError of pytest, for a folder that is none."""
+        """Make a run of the options.
+
+        Raises UsageError of pytest, for a folder that is none or a list of known failures that
+        cannot be used.
+        """
         option = config.option
         try:
             corpus, project = _corpus(option.cassettes, option.expected, config.rootpath)
@@ -57,14 +63,22 @@ class Run:
                     level=option.level,
                     time_limit=None,
                     memory_limit=None,
+                    documents=option.documents,
                 )
             )
             if option.surface is not None:
                 surface(option.surface)
-        except (UsageError, ProjectError, SurfaceError) as error:
+            asked = Path(option.known_failures) if option.known_failures is not None else None
+            known = find_known(asked, (Path.cwd(), project.root))
+            if known is not None:
+                known.verify({t.id for t in corpus.all()}, {law.id for law in LAWS})
+        except (UsageError, ProjectError, SurfaceError, KnownError) as error:
             raise pytest.UsageError(str(error)) from error
         run = cls(choice, corpus, project)
+        run.known = known
         run.targets, _ = corpus.select([str(corpus.cassettes)], option.surface, option.scenario)
+        if not choice.all_of_them:
+            run.targets = [t for t in run.targets if not of_documents(t.path)]
         run.orphans = corpus.orphans(option.surface, option.scenario)
         return run
 
@@ -129,11 +143,12 @@ class Run:
     def header(self) -> str:
         """What is judged, on what, in a line."""
         by = f" ({self.held.by})" if self.held.by else ""
+        known = f"; known failures: {self.known.path}" if self.known is not None else ""
         return (
             f"harness: {self.choice.normalizer or 'the reference normalizers'} on "
             f"{len(self.targets)} cassettes of {self.corpus.cassettes}"
             f"{', which came with the package' if self.project.packaged else ''}; "
-            f"held to {', '.join(self.held.levels)}{by}"
+            f"held to {', '.join(self.held.levels)}{by}{known}"
         )
 
     def checks(self) -> list[str]:
@@ -154,11 +169,16 @@ class Run:
         if result is None:
             subject = self.subject
             result = check_one(target, self.corpus, subject, rules_of, held=self.held)
+            if self.known is not None:
+                self.known.apply(result)
             self._results[target.id] = result
         return result
 
     def judge(self, name: str, normalizer: Normalizer | None) -> CassetteResult:
-        """Judge a normalizer on a cassette that a path or an id names."""
+        """Judge a normalizer on a cassette that a path or an id names.
+
+        What is known to fail is the option's normalizer's, and excused for no other.
+        """
         targets, unknown = self.corpus.select([name], None, None)
         if unknown:
             return unknown[0]

@@ -77,6 +77,9 @@ def _found(surface: Surface, program: Program, agent_path: str | None) -> Found:
         return Found(path, _version(path, program, ()), played=shim)
     node = find_node(program.node) if program.npm else None
     search = (node.folder,) if node else ()
+    if program.package and program.inside.endswith(".py"):
+        # It is of this interpreter's environment, and is run by no other.
+        search = (str(Path(sys.executable).parent),)
     return Found(path, _version(path, program, search), folder or _modules(path), search)
 
 

@@ -20,12 +20,13 @@ from harness.cassette import (
     CassetteError,
     CassetteWriter,
     Header,
+    Provenance,
     open_cassette,
 )
 from harness.cassette.leaks import Secret, find_leaks
 from harness.cassette.scrub import Scrubber, ScrubError
 from harness.model_server import ModelServer
-from harness.playback.shim import PLAYED
+from harness.playback.shim import PLAYED, Played
 from harness.recording.agents import Found, wrong_version
 from harness.recording.configure import configure
 from harness.recording.deciding import Client, Decider, OneByOne, is_one_by_one, own_copy
@@ -118,6 +119,8 @@ class Job:
         begun = time.monotonic()
         if notice := wrong_version(self.room, found, self.program.agent):
             self.notices.append(notice)
+        if self.source.stand_in:
+            self.notices.append(f"no agent: {self.source.stand_in}")
         self.on_event(Progress("starting", 0))
         with contextlib.ExitStack() as stack:
             root = self._real(found, stack)
@@ -370,16 +373,27 @@ class Job:
             provider=self.room.manifest.provider,
             agent=Agent(self.program.agent, found.version),
             scenario=self.story.id,
-            # No agent ran where it was played back: that is never shown as a real one's.
-            provenance="constructed" if played else "live" if self.real else "scripted",
+            provenance=self._provenance(found),
             recorded=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             protocol=recorder.PROTOCOL,
             command=scrubber.value(command),
             scrub=scrubber.applied,
             volatile=sorted(self.room.manifest.volatile_for(self.program.agent, self.story.id)),
             capabilities=dict(tells(setup) if tells else recorder.CAPABILITIES),
-            sources=sources_of(played) if played else self.real.sources if self.real else [],
+            sources=self._sources(played),
         )
+
+    def _provenance(self, found: Found) -> Provenance:
+        # Where no agent ran, that is never shown as a real one's.
+        if found.played or self.source.stand_in:
+            return "constructed"
+        return "live" if self.real else "scripted"
+
+    def _sources(self, played: Played | None) -> list[str]:
+        if played:
+            return sources_of(played)
+        stand_in = [self.source.stand_in] if self.source.stand_in else []
+        return stand_in + (self.real.sources if self.real else [])
 
 
 def _with_problems(error: RecordError, server: Model) -> RecordError:

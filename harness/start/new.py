@@ -9,6 +9,7 @@ from typing import Final, Literal
 from harness import output as out
 from harness.canonical.typescript import typescript
 from harness.folders import filling, free
+from harness.project import ProjectError, find_project
 from harness.surfaces import surface as known_surface
 
 Language = Literal["ts", "python"]
@@ -21,7 +22,7 @@ SURFACES: Final = {
     "cursor-acp": ("cursor.acp.notification", "cursor-acp/cursor-2026.08.11/text"),
     "opencode": ("opencode.event", "opencode/opencode-1.18.33/text"),
 }
-"""For each surface, what an event of it usually has as `raw.source`, and a short cassette."""
+"""For some surfaces, what an event of it usually has as `raw.source`, and a short cassette."""
 
 _NAME, _SURFACE = "my-normalizer", "codex-exec"
 """Stand in the templates for a folder's own name, and for its surface."""
@@ -54,6 +55,21 @@ def new_normalizer(folder: Path, language: Language, surface: str = _SURFACE) ->
     return sorted(texts)
 
 
+def _shown(surface: str) -> tuple[str, str]:
+    """As `SURFACES`, of any: one that it does not name is shown by the first of its cassettes."""
+    if surface in SURFACES:
+        return SURFACES[surface]
+    try:
+        project = find_project()
+    except ProjectError:
+        paths = []
+    else:
+        paths = [p for p in project.cassette_paths() if p.parent.parent.name == surface]
+    texts = [path for path in paths if path.stem == "text"]
+    shown = [project.cassette_id(path) for path in [*texts, *paths]]
+    return "process.stdout", next(iter(shown), f"{surface}/AGENT/text")
+
+
 def _named(folder: Path) -> str:
     """A name for the normalizer that is plain in every language: its folder's, or near to it."""
     plain = re.sub(r"[^a-z0-9._-]+", "-", folder.resolve().name.lower()).strip("-._")
@@ -68,7 +84,7 @@ def _texts(language: Language, name: str, surface: str) -> dict[str, str]:
         if each.is_file()
     }
     own = {
-        **dict(zip(SURFACES[_SURFACE], SURFACES[surface], strict=True)),
+        **dict(zip(SURFACES[_SURFACE], _shown(surface), strict=True)),
         _SURFACE: surface,
         _NAME: name,
     }

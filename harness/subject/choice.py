@@ -7,6 +7,7 @@ surfaces = ["codex-exec"]                # in place of those that it claims
 levels = ["schema", "laws"]              # as --level
 time-limit = 10                          # seconds, as --time-limit
 memory-limit = 2048                      # MB, as --memory-limit
+documents = true                         # as --documents
 ```
 """
 
@@ -40,7 +41,17 @@ class Choice(Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
     levels: Levels | None = None
     time_limit: Annotated[float, Meta(gt=0)] | None = None
     memory_limit: Annotated[int, Meta(ge=0)] | None = None
+    documents: bool | None = None
     levels_by: str = field(default="--level", name="levels by")
+
+    @property
+    def all_of_them(self) -> bool:
+        """Whether it is judged on conversations that were written by hand, not recorded.
+
+        They pin what the reference normalizers make of frames that no agent was seen to send, so
+        that another is only held to them where it says so.
+        """
+        return self.documents is True or self.normalizer is None
 
     @property
     def limits(self) -> Limits:
@@ -68,6 +79,7 @@ def choices(arguments: argparse.Namespace) -> Choice:
         "levels": getattr(arguments, "level", None) or None,
         "time_limit": arguments.time_limit,
         "memory_limit": arguments.memory_limit,
+        "documents": getattr(arguments, "documents", None) or None,
     }
     given = {name: value for name, value in given.items() if value is not None}
     return msgspec.structs.replace(

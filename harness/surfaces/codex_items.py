@@ -97,9 +97,10 @@ def view(item: Item, *, ended: bool) -> View:
         _RENAMED.get(k, k): v for k, v in item.items() if k not in _APART and v is not None
     }
     status, kept = _status(item.get("status"), native, ended=ended)
-    if kept:
+    if kept != "":
         data["status"] = kept
-        odd = odd or ("" if kept in STATUSES else f"item status {kept} is not known")
+        known = isinstance(kept, str) and kept in STATUSES
+        odd = odd or ("" if known else f"item status {kept} is not known")
     words: Words
     if native in _SHAPES:
         words = _SHAPES[native](data)
@@ -111,9 +112,11 @@ def view(item: Item, *, ended: bool) -> View:
     return View(native, type_, payload, odd)
 
 
-def _status(said: Any, native: str, *, ended: bool) -> tuple[ItemStatus | UnsetType, str]:
-    """Return the canonical status, and the native one where that does not tell all."""
-    if not isinstance(said, str) or native == "imageGeneration":
+def _status(said: Any, native: str, *, ended: bool) -> tuple[ItemStatus | UnsetType, Any]:
+    """Return the canonical status, and the native one where that does not tell all: any value."""
+    if said is not None and not isinstance(said, str):
+        return UNSET, said
+    if said is None or native == "imageGeneration":
         return ("completed" if ended else "inProgress"), ""
     status = STATUSES.get(said, UNSET)
     if status is UNSET or said == "interrupted":
@@ -125,7 +128,7 @@ def _status(said: Any, native: str, *, ended: bool) -> tuple[ItemStatus | UnsetT
 def _failed(data: Data) -> bool:
     """A command that exits with another code than 0 has failed, whatever its status says."""
     code = data.get("exitCode")
-    return (isinstance(code, int) and code != 0) or data.get("success") is False
+    return (type(code) is int and code != 0) or data.get("success") is False
 
 
 def _text(_data: Data) -> Words:
@@ -165,7 +168,7 @@ def _command(data: Data) -> Words:
     if isinstance(command, list):
         command = data["command"] = " ".join(map(str, command))
     code = data.get("exitCode")
-    detail = f"exit code {code}" if isinstance(code, int) and code else UNSET
+    detail = f"exit code {code}" if type(code) is int and code else UNSET
     return _str(command), detail
 
 

@@ -141,6 +141,8 @@ class Conversation:
         for key in ("parentThreadId", "forkedFromId"):
             if isinstance(links.get(key), str):
                 links[key] = self.thread(links[key]).id
+                if links[key] is UNSET:
+                    del links[key]
         self.ledger.emit(
             ev.ThreadMetadataUpdated,
             pl.ThreadMetadataUpdatedPayload(UNSET, links),
@@ -195,14 +197,16 @@ class Conversation:
         self, state: TurnState, payload: pl.TurnCompletedPayload, *, synthesized: bool = False
     ) -> None:
         """Close a turn, and what it leaves open, with its `turn.completed`."""
-        self._end_inner(state)
+        # Forgotten first: turns that name each other as the outer one end once each.
         self._forget(state)
+        self._end_inner(state)
         self.ledger.end_turn(state.turn, payload, synthesized=synthesized)
 
     def abort_turn(self, state: TurnState, reason: str) -> None:
         """Close a turn, and what it leaves open, with its `turn.aborted`."""
-        self._end_inner(state)
+        # Forgotten first: turns that name each other as the outer one end once each.
         self._forget(state)
+        self._end_inner(state)
         self.ledger.abort_turn(state.turn, reason)
 
     def _end_inner(self, outer: TurnState) -> None:
@@ -211,7 +215,7 @@ class Conversation:
         A review has one: Codex names it once, and gives its items to the outer turn.
         """
         for state in list(outer.thread.open.values()):
-            if state.root == outer.native and state is not outer:
+            if state.root and state.root == outer.native and state is not outer:
                 self.end_turn(state, MISSING, synthesized=True)
 
     def end_all(self) -> None:

@@ -5,9 +5,10 @@ event with the frame that caused it, and closes, once, whatever its turn leaves 
 (DECISIONS.md 4).
 """
 
+import re
 from typing import Any, Final
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 
 from harness.canonical import Clock, EventBase, ProviderRefs, Raw
 from harness.canonical import events as ev
@@ -25,6 +26,10 @@ SYNTHESIZED: Final = "synthesized"
 """`raw.messageType` of an event that the normalizer made up (DECISIONS.md 4)."""
 
 
+_REFUSAL: Final = re.compile(r"declin|den(y|ied)|reject|refus|cancel|abort", re.IGNORECASE)
+"""How a decision begins that is none to go on, in every provider's words."""
+
+
 class Item:
     """An item that has started: `open` until its one `item.completed`."""
 
@@ -35,6 +40,7 @@ class Item:
         "native",
         "open",
         "refs",
+        "refused",
         "requests",
         "thread",
         "title",
@@ -58,13 +64,15 @@ class Item:
         self.detail: str | UnsetType = UNSET
         self.requests: list[Request] = []
         """What was asked about it: none of them is open once it has ended."""
+        self.refused = False
+        """Whether the last answer to that was a refusal."""
         self.open = True
 
 
 class Request:
     """A request that has been opened: `open` until its one `request.resolved`."""
 
-    __slots__ = ("id", "native", "open", "refs", "turn", "type")
+    __slots__ = ("id", "item", "native", "open", "refs", "turn", "type")
 
     def __init__(
         self, id_: str, native: str, type_: CanonicalRequestType, turn: "Turn | None", refs: Any
@@ -74,6 +82,8 @@ class Request:
         self.type = type_
         self.turn = turn
         self.refs = refs
+        self.item: Item | None = None
+        """The item that it is about, if any."""
         self.open = True
 
 
@@ -282,7 +292,10 @@ class Ledger:
         *,
         synthesized: bool = False,
     ) -> None:
-        """Close an item with its one `item.completed`; a closed one stays as it is."""
+        """Close an item with its one `item.completed`; a closed one stays as it is.
+
+        What was refused is never told as completed: DECISIONS.md 34.
+        """
         if not item.open:
             return
         # What was asked about it is settled by its end; how, nobody has told.
@@ -292,6 +305,9 @@ class Ledger:
         if item.turn is not None:
             item.turn.items.pop(item.native, None)
         payload = payload or pl.ItemLifecyclePayload(item.type, status, item.title)
+        if item.refused and payload.status == "completed":
+            payload = structs.replace(payload, status="declined")
+            self.warn("what was refused is told as completed", UNSET, item.turn)
         self._item_event(ev.ItemCompleted, item, payload, synthesized=synthesized)
 
     def _item_event(
@@ -316,9 +332,12 @@ class Ledger:
         refs: ProviderRefs | UnsetType = UNSET,
         item: Item | None = None,
     ) -> Request:
-        """Open a request with its `request.opened`."""
+        """Open a request with its `request.opened`; an item that is over is not its item."""
+        if item is not None and not item.open:
+            item = None
         request = Request(self.mint("req"), native, payload.requestType, turn, refs)
         if item is not None:
+            request.item = item
             item.requests.append(request)
         if turn is not None:
             turn.requests[native] = request
@@ -345,6 +364,8 @@ class Ledger:
         if not request.open:
             return
         request.open = False
+        if request.item is not None and isinstance(decision, str):
+            request.item.refused = _REFUSAL.match(decision) is not None
         turn = request.turn
         if turn is not None:
             turn.requests.pop(request.native, None)

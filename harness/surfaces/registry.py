@@ -32,7 +32,8 @@ class AgentSource(Struct, frozen=True, forbid_unknown_fields=True):
     `excluded` and `volatile` are this agent's own, beside the surface's. `timeout` is how many
     seconds a recording may take: more for an agent that tries long what fails. `patient`: the
     scripted model answers once the agent is silent, for one that tells of a tool's end beside its
-    next request.
+    next request. `stand_in` says of what is no agent what it is: its recordings are `constructed`,
+    and have that as their source.
     """
 
     name: str
@@ -43,6 +44,7 @@ class AgentSource(Struct, frozen=True, forbid_unknown_fields=True):
     automatic: Preparation = Preparation()
     timeout: float = 60.0
     patient: bool = False
+    stand_in: str = ""
     excluded: dict[str, str] = field(default_factory=dict)
     volatile: dict[str, str] = field(default_factory=dict)
 
@@ -240,7 +242,9 @@ class Surface:
 @cache
 def surfaces() -> dict[str, Surface]:
     """Return every surface by name, sorted."""
-    folders = sorted(m.parent for m in Path(__file__).parent.glob("*/manifest.yaml"))
+    found = (m.parent for m in Path(__file__).parent.glob("*/manifest.yaml"))
+    # One that is only being written (`harness new surface`) is none yet.
+    folders = sorted(folder for folder in found if not folder.name.startswith("."))
     return {s.name: s for s in map(Surface, folders)}
 
 

@@ -29,7 +29,11 @@ def judged(spec: str) -> Report:
     subject = load_command(spec)
     try:
         return check(
-            cassettes=PROJECT.cassettes, expected=PROJECT.expected, subject=subject, surface=SURFACE
+            PROJECT.recorded_paths(),
+            cassettes=PROJECT.cassettes,
+            expected=PROJECT.expected,
+            subject=subject,
+            surface=SURFACE,
         )
     finally:
         subject.end()
@@ -39,7 +43,7 @@ def judged(spec: str) -> Report:
 def test_an_example_holds_every_law_and_is_what_is_pinned(language: str) -> None:
     report = judged(command(language))
     assert report.exit_code == 0, render_terminal(report)
-    cassettes = [p for p in PROJECT.cassette_paths() if p.parent.parent.name == SURFACE]
+    cassettes = [p for p in PROJECT.recorded_paths() if p.parent.parent.name == SURFACE]
     results = {result.id: result for result in report.cassettes}
     assert sorted(results) == sorted(map(PROJECT.cassette_id, cassettes))
     for result in results.values():

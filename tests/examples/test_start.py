@@ -12,6 +12,7 @@ from harness.start import SURFACES, new_normalizer
 from harness.subject.protocol import LEVELS
 from harness.surfaces import surfaces
 from tests.nodes import node
+from tests.project_of_one import project_of_one
 
 PROJECT = find_project(Path(__file__))
 FILES = {
@@ -32,8 +33,8 @@ def _newest_node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{Path(node()).parent}{os.pathsep}{os.environ['PATH']}")
 
 
-def test_every_surface_has_its_own_source_and_cassette() -> None:
-    assert sorted(SURFACES) == sorted(surfaces())
+def test_a_surface_has_its_own_source_and_cassette() -> None:
+    assert SURFACES.keys() <= surfaces().keys()
     for name, (_, cassette) in SURFACES.items():
         assert cassette.startswith(f"{name}/")
         assert PROJECT.find(cassette).is_file()
@@ -65,7 +66,7 @@ def test_a_start_is_judged_as_it_is(
     report = json.loads(capsys.readouterr().out)
     assert report["held"] == ["schema", "laws"]
     results = {c["id"]: c["verdict"] for c in report["cassettes"] if c["surface"] == surface}
-    paths = [p for p in PROJECT.cassette_paths() if p.parent.parent.name == surface]
+    paths = [p for p in PROJECT.recorded_paths() if p.parent.parent.name == surface]
     assert results == {PROJECT.cassette_id(path): "pass" for path in paths}
 
     # No frame is dropped in silence; but it is far from what is pinned, and is told so.
@@ -75,6 +76,23 @@ def test_a_start_is_judged_as_it_is(
     told = capsys.readouterr().out
     assert "expected: the events, in canonical form" in told
     assert "at fault: the normalizer" in told
+
+
+def test_a_surface_that_is_not_named_is_shown_by_its_own_cassette(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(SURFACES, "cursor-acp")
+    monkeypatch.chdir(PROJECT.root)
+    new_normalizer(tmp_path / "mine", "python", "cursor-acp")
+    monkeypatch.chdir(project_of_one(tmp_path / "small"))
+    new_normalizer(tmp_path / "other", "python", "cursor-acp")
+
+    def text(folder: str) -> str:
+        return "".join(p.read_text(encoding="utf-8") for p in (tmp_path / folder).iterdir())
+
+    assert "cursor-acp/cursor-2026.08.11/text" in text("mine")
+    assert "cursor-acp/AGENT/text" in text("other")
+    assert '"process.stdout"' in text("mine")
 
 
 @pytest.mark.parametrize("language", ["ts", "python"])

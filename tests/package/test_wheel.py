@@ -133,3 +133,22 @@ def test_installed_alone_it_leads_to_the_checkout_s_verdict(site: Path, tmp_path
         run(*harness, "list", "cassettes", "--json", cwd=tmp_path / "mine", path=site).stderr == ""
     )
     assert sorted(p.name for p in (tmp_path / "mine").iterdir()) == ["cassettes", "expected"]
+
+
+@pytest.mark.parametrize("kind", ["scenario", "surface"])
+def test_a_part_of_the_project_is_begun_in_a_checkout(
+    kind: str, site: Path, tmp_path: Path
+) -> None:
+    before = sorted(site.rglob("*.yaml"))
+    code = "import sys; from harness.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "new", kind, "some-name"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert f"{site / 'harness'} is an installed package; get a checkout" in done.stderr
+    assert sorted(site.rglob("*.yaml")) == before

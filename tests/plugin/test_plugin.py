@@ -2,53 +2,7 @@
 
 import pytest
 
-from tests.project_of_one import project_of_one
-
-PLUGIN = "harness.pytest_plugin"
-"""As the entry point names it: naming it again loads it once."""
-
-IDS = ("codex-exec/codex-0.163.0/text", "codex-exec/codex-0.163.0/command", "acp/cline-3.0.65/text")
-BROKEN = """
-from msgspec.structs import replace
-
-from harness.surfaces import surface
-
-
-class Twice:
-    def __init__(self, header):
-        self.inner = surface(header.surface).normalizer(header)
-
-    def feed(self, frame):
-        events = []
-        for event in self.inner.feed(frame):
-            events.append(event)
-            if event.type == "turn.completed":
-                events.append(replace(event, eventId=event.eventId + "-again"))
-        return events
-
-    def close(self):
-        return self.inner.close()
-
-
-class Right(Twice):
-    def feed(self, frame):
-        return self.inner.feed(frame)
-"""
-
-
-@pytest.fixture
-def team(pytester: pytest.Pytester) -> pytest.Pytester:
-    """A team's project: two normalizers, and three cassettes with their expected output."""
-    pytester.makepyfile(team=BROKEN)
-    pytester.syspathinsert()
-    project_of_one(pytester.path, *IDS)
-    return pytester
-
-
-def run(team: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return team.runpytest_subprocess(
-        "-p", "no:cacheprovider", "-p", PLUGIN, "--cassettes", "cassettes", *arguments
-    )
+from tests.plugin.team import IDS, PLUGIN, run
 
 
 def test_a_right_normalizer_passes_each_check_of_each_cassette(team: pytest.Pytester) -> None:

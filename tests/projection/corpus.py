@@ -1,15 +1,17 @@
-"""The corpus for the projections: the canonical events of each shipped cassette."""
+"""The corpus for the projections: the canonical events of each recorded cassette."""
 
 from functools import cache
 from pathlib import Path
 
 from harness.canonical import EventBase
 from harness.cassette import open_cassette
+from harness.project import find_project
 from harness.projection import ChatEvent, ChatProjection
 from harness.surfaces import surface
 
-ROOT = Path(__file__).parents[2] / "cassettes"
-IDS = [str(p.relative_to(ROOT))[: -len(".jsonl")] for p in sorted(ROOT.glob("*/*/*.jsonl"))]
+PROJECT = find_project(Path(__file__))
+ROOT = PROJECT.cassettes
+IDS = [PROJECT.cassette_id(path) for path in PROJECT.recorded_paths()]
 
 
 @cache

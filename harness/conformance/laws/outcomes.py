@@ -41,8 +41,13 @@ class Outcome(Law):
     def _resolved(self, event: EventBase) -> None:
         item = self._items.pop(event.requestId, None)
         decision = event.payload.decision
-        if item is not None and isinstance(decision, str) and REFUSAL.match(decision):
+        if item is None or not isinstance(decision, str):
+            return
+        if REFUSAL.match(decision):
             self._refused.add(item)
+        else:
+            # Asked again: the last answer counts.
+            self._refused.pop(item, None)
 
     def _item(self, event: EventBase) -> None:
         payload = event.payload

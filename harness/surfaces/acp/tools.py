@@ -151,7 +151,9 @@ def _retype(tool: Tool) -> None:
 
 
 def _complete(session: Session, tool: Tool, status: ItemStatus) -> None:
-    if status == "failed" and tool.declined:
+    if tool.declined and status in {"failed", "completed"}:
+        if status == "completed":
+            session.ledger.warn("what was refused is told as completed", UNSET, tool.item.turn)
         status = "declined"
     elif status == "completed" and _data(tool.said).get("exitCode"):
         status = "failed"  # the tool did its work: the command did not (DECISIONS.md 80)

@@ -60,6 +60,7 @@ class Users:
         data = tool.data()
         add_result(data, block.get("content"), told)
         failed = block.get("is_error") is True or _is_error(block.get("content"))
+        failed = failed or bool(data.get("exitCode"))
         status: ItemStatus = "failed" if failed else "completed"
         if failed and (declined or id_ in self.state.denied):
             status = "declined"

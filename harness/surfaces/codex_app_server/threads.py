@@ -400,4 +400,4 @@ def _text(value: Any) -> str | UnsetType:
 
 
 def _index(value: Any) -> int | UnsetType:
-    return value if isinstance(value, int) and value >= 0 else UNSET
+    return value if type(value) is int and value >= 0 else UNSET

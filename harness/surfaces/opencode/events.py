@@ -8,7 +8,7 @@ from msgspec import UNSET
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.surfaces.ledger import Ledger
-from harness.surfaces.opencode.names import Message, changed_files, session_of, table, text
+from harness.surfaces.opencode.names import Message, changed_files, ident, session_of, table, text
 from harness.surfaces.opencode.parts import Parts
 from harness.surfaces.opencode.requests import Requests
 from harness.surfaces.opencode.state import Session
@@ -87,7 +87,7 @@ class Events:
         if handler is None:
             self.ledger.warn(f"{kind} has no place in the model", properties)
         elif native:
-            session = find(native)
+            session = find(ident(native))
             session.announce(synthesized=kind != "session.created")
             handler(session, properties)
         elif kind == "session.error":

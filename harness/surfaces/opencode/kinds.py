@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from harness.cassette import Frame
-from harness.surfaces.opencode.names import changed_files, grows, route, table, text, unwrap
+from harness.surfaces.opencode.names import Told, changed_files, grows, route, table, text, unwrap
 
 _HISTORY: Final = "GET /session/{id}/message"
 
@@ -21,7 +21,7 @@ class Kinds:
     def __init__(self) -> None:
         self._seen: set[str] = set()
         self._sent: dict[Any, str] = {}
-        self._parts: set[str] = set()
+        self._told = Told()
 
     def of(self, frame: Frame) -> str:
         """Return the frame's kind."""
@@ -30,7 +30,7 @@ class Kinds:
         if frame.channel == "http":
             return self._exchange(frame)
         if frame.channel == "exit":
-            self._parts.clear()
+            self._told.parts.clear()
         return frame.channel
 
     def _event(self, frame: Frame) -> str:
@@ -46,7 +46,7 @@ class Kinds:
         properties = table(event.get("properties"))
         if kind == "message.part.updated":
             part = table(properties.get("part"))
-            self._parts.add(text(part.get("id")))
+            self._told.part(part)
             output = " output" if grows(part) else ""
             return f"{kind} {text(part.get('type')) or 'unknown'}{output}"
         if kind == "message.updated":
@@ -67,21 +67,9 @@ class Kinds:
         if not isinstance(status, int):
             return "noise"
         name = self._sent.pop(repr(message.get("request")), "unknown")
-        if name == _HISTORY and status < 400 and self._is_told(message.get("body")):  # noqa: PLR2004 - HTTP
+        if name == _HISTORY and status < 400 and self._told.history(message.get("body")):  # noqa: PLR2004 - HTTP
             return f"repeat response {name}"
         return f"{'error' if status >= 400 else 'response'} {name}"  # noqa: PLR2004 - HTTP
-
-    def _is_told(self, body: Any) -> bool:
-        """Whether a history has parts, and the process has told all of them before."""
-        lists = [table(m).get("parts") for m in (body if isinstance(body, list) else [])]
-        parts = {
-            text(table(part).get("id"))
-            for found in lists
-            for part in (found if isinstance(found, list) else [])
-        }
-        told = bool(parts) and self._parts.issuperset(parts)
-        self._parts |= parts
-        return told
 
 
 def flawed(frame: Frame) -> str:

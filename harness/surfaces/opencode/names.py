@@ -35,6 +35,29 @@ REQUESTS: Final[dict[str, CanonicalRequestType]] = {
 """A permission's name to the request's type; any other is `unknown`."""
 
 
+class Told:
+    """The ids of the parts that the process has told of: what of a history is not new."""
+
+    def __init__(self) -> None:
+        self.parts: set[str] = set()
+
+    def part(self, part: Message) -> None:
+        """Take note of a part."""
+        self.parts.add(text(part.get("id")))
+
+    def history(self, body: Any) -> bool:
+        """Whether a history has parts, and all of them were told before; now they are."""
+        lists = [table(m).get("parts") for m in (body if isinstance(body, list) else [])]
+        parts = {
+            text(table(part).get("id"))
+            for found in lists
+            for part in (found if isinstance(found, list) else [])
+        }
+        told = bool(parts) and self.parts.issuperset(parts)
+        self.parts |= parts
+        return told
+
+
 def table(value: Any) -> Message:
     """Return the object, or an empty one for anything else."""
     return value if isinstance(value, dict) else {}
@@ -43,6 +66,13 @@ def table(value: Any) -> Message:
 def text(value: Any) -> str:
     """Return the string, or an empty one for anything else."""
     return value if isinstance(value, str) else ""
+
+
+def ident(value: Any) -> str:
+    """Return the id, as it came. Raises TypeError for what can be none."""
+    if not isinstance(value, str) or not value or value != value.strip():
+        raise TypeError(f"an id is a word, not {value!r:.60}")
+    return value
 
 
 def unwrap(data: Any) -> Message:

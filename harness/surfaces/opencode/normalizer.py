@@ -13,14 +13,29 @@ from harness.surfaces.ledger import Ledger
 from harness.surfaces.lines import exited
 from harness.surfaces.opencode.events import Events
 from harness.surfaces.opencode.kinds import flawed
-from harness.surfaces.opencode.names import Message, route, subject, table, text, unwrap
+from harness.surfaces.opencode.names import (
+    Message,
+    Told,
+    ident,
+    route,
+    subject,
+    table,
+    text,
+    unwrap,
+)
 from harness.surfaces.opencode.state import Session
 
 _ENDINGS: Final = frozenset({"SIGTERM", "SIGINT"})
 _ODD: Final = (KeyError, TypeError, AttributeError, ValueError)
+_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 _PROMPTS: Final = frozenset(
     f"POST /session/{{id}}/{name}" for name in ("prompt_async", "message", "command", "shell")
 )
+
+
+def _is_request(message: Message) -> bool:
+    method, path = text(message.get("method")), text(message.get("path"))
+    return method.upper() in _METHODS and path.startswith("/")
 
 
 class Normalizer:
@@ -32,6 +47,7 @@ class Normalizer:
         self.events = Events(self.ledger)
         self.started = False
         self._seen: set[str] = set()
+        self._told = Told()
         self._sent: dict[str, tuple[str, str]] = {}
         self._last: Frame | None = None
         self._errors = ""
@@ -95,6 +111,8 @@ class Normalizer:
         self.ledger.cause(frame, "opencode.event", kind)
         self._begin(synthesized=kind != "server.connected")
         properties = table(event.get("properties"))
+        if kind == "message.part.updated":
+            self._told.part(table(properties.get("part")))
         self._guard(kind, lambda: self.events.handle(kind, properties, self.session))
 
     def _exchange(self, frame: Frame) -> None:
@@ -103,7 +121,7 @@ class Normalizer:
         if frame.dir == "out":
             name = route(message.get("method"), message.get("path"))
             self.ledger.cause(frame, "opencode.response", name)
-            if "method" not in message:
+            if not _is_request(message):
                 self.ledger.warn("the client sent what is no request")
                 return
             self._sent[number] = (name, subject(message.get("path")))
@@ -146,7 +164,7 @@ class Normalizer:
         body = message.get("body")
         if name == "POST /session":
             self._begin(synthesized=False)
-            session = self.session(table(body)["id"])
+            session = self.session(ident(table(body).get("id")))
             if session.announced:
                 self.ledger.warn("the answer names a session that is known", UNSET)
             session.announce(synthesized=False)
@@ -156,8 +174,11 @@ class Normalizer:
             session.announce()
             if not body:
                 self.ledger.warn("the restored history is empty")
+            repeats, before = self._told.history(body), self.ledger.count
             for told in body:
                 self.events.parts.restored(session, table(told))
+            if body and not repeats and self.ledger.count == before:
+                self.ledger.warn("the restored history has nothing that is an item", UNSET)
         elif not name:
             self.ledger.warn("an answer to a request that is not known")
 
@@ -166,12 +187,13 @@ class Normalizer:
         idle = all(session.turn is None for session in self.sessions.values())
         self._close_all()
         payload = exited(frame, "" if self.started else self._errors)
-        if idle and table(frame.data).get("signal") in _ENDINGS:
+        if idle and text(table(frame.data).get("signal")) in _ENDINGS:
             # A server has no other end than to be told so.
             payload = structs.replace(payload, exitKind="graceful")
         self._begin()
         self.ledger.emit(ev.SessionExited, payload)
         self.started = False
+        self._told.parts.clear()
         for session in self.sessions.values():
             session.leave()
 

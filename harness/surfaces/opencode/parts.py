@@ -8,7 +8,7 @@ from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.canonical.names import CanonicalItemType, ContentStreamKind
 from harness.surfaces.ledger import Ledger
-from harness.surfaces.opencode.names import TOOLS, Message, table, text
+from harness.surfaces.opencode.names import TOOLS, Message, ident, table, text
 from harness.surfaces.opencode.state import Part, Session
 
 _OTHERS: dict[str, CanonicalItemType] = {
@@ -31,7 +31,7 @@ class Parts:
 
     def delta(self, session: Session, properties: Message) -> None:
         """Handle `message.part.delta`: it may come before its part is told."""
-        native, words = properties["partID"], properties["delta"]
+        native, words = ident(properties["partID"]), properties["delta"]
         if properties.get("field", "text") != "text" or not isinstance(words, str):
             self.ledger.warn("a delta of a field that is not known", UNSET, session.turn)
             return
@@ -43,7 +43,7 @@ class Parts:
     def updated(self, session: Session, properties: Message) -> None:
         """Handle `message.part.updated`: a snapshot of the whole part."""
         told = table(properties["part"])
-        kind, native = told.get("type"), told["id"]
+        kind, native = told.get("type"), ident(told["id"])
         if kind == "step-finish":
             self._step(session, told)
         elif kind in {"text", "reasoning"}:
@@ -59,7 +59,7 @@ class Parts:
 
     def removed(self, session: Session, properties: Message) -> None:
         """Handle `message.part.removed`: what was said is withdrawn, its item is over."""
-        part = session.parts.get(properties["partID"])
+        part = session.parts.get(ident(properties["partID"]))
         if part is not None:
             self.ledger.complete(part.item, UNSET)
         self.ledger.warn("a part was removed", properties, session.turn)

@@ -7,7 +7,7 @@ from msgspec import UNSET, structs
 from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.surfaces.ledger import Ledger, Request
-from harness.surfaces.opencode.names import REQUESTS, Message, table, text
+from harness.surfaces.opencode.names import REQUESTS, Message, ident, table, text
 from harness.surfaces.opencode.state import Session
 
 
@@ -20,7 +20,7 @@ class Requests:
 
     def asked(self, session: Session, properties: Message) -> None:
         """Handle `permission.asked`, `permission.v2.asked` and the older `permission.updated`."""
-        native = properties["id"]
+        native = ident(properties["id"])
         names = (text(properties.get(key)) for key in ("permission", "action", "type"))
         name = next(filter(None, names), "")
         call = text(table(properties.get("tool")).get("callID")) or text(properties.get("callID"))
@@ -34,7 +34,7 @@ class Requests:
 
     def questioned(self, session: Session, properties: Message) -> None:
         """Handle `question.asked` and `question.v2.asked`."""
-        native, questions = properties["id"], properties["questions"]
+        native, questions = ident(properties["id"]), properties["questions"]
         payload = pl.RequestOpenedPayload("tool_user_input", args=properties)
         call = text(table(properties.get("tool")).get("callID"))
         if self._ask(session, native, payload, call):

@@ -13,7 +13,7 @@ from harness.subject.inprocess import InProcess
 from harness.surfaces import surface
 
 OPENCODE = surface("opencode")
-CORPUS = sorted((find_project(Path(__file__)).cassettes / "opencode").rglob("*.jsonl"))
+CORPUS = [p for p in find_project(Path(__file__)).recorded_paths() if "/opencode/" in p.as_posix()]
 
 
 def missing() -> str:

@@ -1,0 +1,51 @@
+"""A team's project, which has only the package: for the tests of the plugin."""
+
+import pytest
+
+from tests.project_of_one import project_of_one
+
+PLUGIN = "harness.pytest_plugin"
+"""As the entry point names it: naming it again loads it once."""
+
+IDS = ("codex-exec/codex-0.163.0/text", "codex-exec/codex-0.163.0/command", "acp/cline-3.0.65/text")
+BROKEN = """
+from msgspec.structs import replace
+
+from harness.surfaces import surface
+
+
+class Twice:
+    def __init__(self, header):
+        self.inner = surface(header.surface).normalizer(header)
+
+    def feed(self, frame):
+        events = []
+        for event in self.inner.feed(frame):
+            events.append(event)
+            if event.type == "turn.completed":
+                events.append(replace(event, eventId=event.eventId + "-again"))
+        return events
+
+    def close(self):
+        return self.inner.close()
+
+
+class Right(Twice):
+    def feed(self, frame):
+        return self.inner.feed(frame)
+"""
+
+
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    """Make it: two normalizers, and three cassettes with their expected output."""
+    pytester.makepyfile(team=BROKEN)
+    pytester.syspathinsert()
+    project_of_one(pytester.path, *IDS)
+    return pytester
+
+
+def run(team: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """Run pytest on it, in a process of its own."""
+    return team.runpytest_subprocess(
+        "-p", "no:cacheprovider", "-p", PLUGIN, "--cassettes", "cassettes", *arguments
+    )
