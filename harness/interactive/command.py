@@ -14,7 +14,10 @@ from harness.recording.batch import Batch, describe, plan, verified
 from harness.recording.errors import RecordError
 from harness.recording.models import Live, Taped
 from harness.recording.record import record
+from harness.recording.terminable import unwinding
 from harness.scenarios import Scenario, scenario, scenario_ids
+from harness.scenarios.model import Interrupt
+from harness.surfaces import Surface
 
 _FREE: Final = Scenario(
     id="interactive", title="Typed at a terminal", shows=("text",), turns=(), permissions="ask"
@@ -22,6 +25,13 @@ _FREE: Final = Scenario(
 """What a real model is asked in, where no scenario is named."""
 _ANY: Final = "text"
 """A scenario that every surface can express."""
+_LIKE: Final[dict[Interrupt | None, str]] = {
+    "text": "interrupt-text",
+    "command": "interrupt-command",
+    "start": "cancel-before-first-token",
+    "held": "cancel-before-first-token",
+}
+"""The shipped scenario whose client interrupts then: what excludes it excludes any such."""
 
 
 def record_interactively(batch: Batch, draft: Path | None) -> int:
@@ -46,8 +56,15 @@ def record_interactively(batch: Batch, draft: Path | None) -> int:
             f"--agent (of {agents})"
         )
     room, agent, name = work[0]
-    with Terminal() as terminal:
-        person = Person(base, draft.stem, terminal, live=live)
+    kept: list[tuple[Path, Scenario]] = []
+
+    def keep(story: Scenario) -> None:
+        kept.append((write(story, draft), story))
+
+    # Of a signal too, it is the terminal that is put back first.
+    with unwinding(), Terminal() as terminal:
+        told = _beyond(room, agent)
+        person = Person(base, draft.stem, terminal, live=live, keep=keep, told=told)
         try:
             recording = record(
                 room.name,
@@ -65,17 +82,14 @@ def record_interactively(batch: Batch, draft: Path | None) -> int:
         except RecordError as error:
             out.note(f"harness record: {room.name}/{draft.stem}: {error}")
             return error.code
-    story = person.draft()
+    place, story = kept[0]
     out.say(describe(recording))
-    place = write(story, draft)
     out.say(f"the draft: {place}")
     if place != draft:
         out.say(f"  {draft} is another: it stays")
-    for when in {turn.client.interrupt for turn in story.turns} - {None}:
-        like = {"text": "interrupt-text", "command": "interrupt-command"}.get(
-            str(when), "cancel-before-first-token"
-        )
-        if reason := room.manifest.excluded_for(agent).get(like):
+    excluded = room.manifest.excluded_for(agent)
+    for when in {turn.client.interrupt for turn in story.turns} & _LIKE.keys():
+        if reason := excluded.get(_LIKE[when]):
             out.say(f"  the draft's interrupt cannot be replayed here: {reason}")
     if batch.verify:
         # What is waiting has no scenario's name.
@@ -83,6 +97,12 @@ def record_interactively(batch: Batch, draft: Path | None) -> int:
             raise out.UsageError(f"--verify replays the draft: put {place} in place first")
         return verified(batch, agent, str(place), recording).code
     return out.NOT_CONFORMING if recording.result in {"waits", "differs"} else out.OK
+
+
+def _beyond(room: Surface, agent: str) -> list[str]:
+    """Say what of a client's part this agent leaves no room for."""
+    excluded = room.manifest.excluded_for(agent)
+    return [f"({excluded[like]})" for like in ("command-approved", "question") if like in excluded]
 
 
 def _refuse(batch: Batch, *, live: bool) -> None:

@@ -1,7 +1,8 @@
 """A conversation as a scenario's YAML, which the loader reads and `record` replays."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from harness.scenarios import (
     Usage,
     load_scenario,
 )
+from harness.scenarios.model import Interrupt
 
 
 class _Dumper(yaml.SafeDumper):
@@ -40,48 +42,56 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def interrupted(turn: Turn, seen: Seen) -> tuple[Step, ...]:
-    """Return the steps of a scripted turn that a person has interrupted at this moment.
+def interrupted(
+    turn: Turn, used: Callable[[Step], bool], seen: Seen, when: Interrupt
+) -> tuple[tuple[Step, ...], Interrupt]:
+    """Return the steps of a scripted turn that a person has interrupted, and when that was.
 
-    They are the script's where it says the same; else they end where the turn did.
+    They are those that were `used`, then what was seen of the answer that was under way.
     """
-    when = seen.moment
-    if turn.client.interrupt == when:
-        return tuple(turn.model)
-    if when == "start":
-        return (Hold(),)
-    steps: list[Step] = []
-    calls = 0
-    for step in turn.model:
-        if isinstance(step, Tool | Parallel):
-            calls += 1
-            if calls > seen.tools:
-                break
-        elif calls == seen.tools:
-            break
-        steps.append(step)
+    steps = list(takewhile(used, turn.model))
+    if steps and isinstance(steps[-1], Hold):
+        return tuple(steps), when
     if when == "command":
-        while steps and not isinstance(steps[-1], Run):
-            steps.pop()
-        return tuple(steps)
-    return (*steps, Say(seen.last_said or (seen.text,)), Hold())
+        steps = _up_to_command(steps)
+        if steps:
+            return tuple(steps), when
+    while steps and not isinstance(steps[-1], Tool | Parallel):
+        steps.pop()
+    steps += seen.tail()
+    if not steps:
+        return (Hold(),), "start"
+    return (*steps, Hold()), "text" if isinstance(steps[-1], Say) else "held"
 
 
-def as_seen(seen: Seen, *, cut: bool) -> tuple[Step, ...]:
-    """Return the steps of a real model's turn; where it was `cut`, they end as it did.
+def as_seen(seen: Seen, when: Interrupt | None) -> tuple[Step, ...]:
+    """Return the steps of a real model's turn, which a person has interrupted then.
 
     They say what was seen: a replay has the model's recorded answers.
     """
     steps = seen.steps()
-    if cut and seen.moment == "start":
+    if when == "start":
         return (Hold(),)
-    if cut and seen.moment == "command":
-        while not isinstance(steps[-1], Run):
-            steps.pop()
-        return tuple(steps)
+    if when == "command":
+        return tuple(_up_to_command(steps))
+    if when is not None:
+        return (*steps, Hold())
     if not steps or not isinstance(steps[-1], Say):
         steps.append(Say((seen.text or "(nothing is said)",)))
-    return (*steps, Hold()) if cut else tuple(steps)
+    return tuple(steps)
+
+
+def _up_to_command(steps: Sequence[Step]) -> list[Step]:
+    """Return the steps up to the last command; of several at once, that is the first."""
+    for end in range(len(steps), 0, -1):
+        match steps[end - 1]:
+            case Run():
+                return list(steps[:end])
+            case Parallel(tools):
+                first = next((tool for tool in tools if isinstance(tool, Run)), None)
+                if first is not None:
+                    return [*steps[: end - 1], first]
+    return []
 
 
 def text_of(story: Scenario) -> str:
@@ -111,19 +121,21 @@ def _turn(turn: Turn) -> dict[str, Any]:
     if turn.command:
         plain["command"] = turn.command
     plain["model"] = [_step(step) for step in turn.model]
-    client = _client(turn.client)
+    asks = [step for step in turn.model if isinstance(step, Ask)]
+    client = _client(turn.client, {option for step in asks for option in step.options})
     return plain | ({"client": client} if client else {})
 
 
-def _client(client: Client) -> dict[str, Any]:
+def _client(client: Client, options: set[str]) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     approvals = _shortest(client.decisions or (client.approvals,))
     if approvals != "allow":
         plain["approvals"] = approvals
     if client.interrupt:
         plain["interrupt"] = client.interrupt
-    if answer := _shortest(client.answers or (client.answer,)):
-        plain["answer"] = answer
+    given = client.answers or (client.answer,) * bool(client.answer)
+    if given:
+        plain["answer"] = _shortest([one if one in options else {"own": one} for one in given])
     if client.mode:
         plain["mode"] = client.mode
     if client.resume:
@@ -131,8 +143,8 @@ def _client(client: Client) -> dict[str, Any]:
     return plain
 
 
-def _shortest(values: Sequence[str]) -> str | list[str]:
-    return values[0] if len(set(values)) == 1 else list(values)
+def _shortest(values: Sequence[Any]) -> Any:
+    return values[0] if all(value == values[0] for value in values) else list(values)
 
 
 def _step(step: Step) -> dict[str, Any]:  # noqa: C901, PLR0911, PLR0912 - one line a kind of step

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 from msgspec.structs import replace
@@ -10,30 +11,47 @@ from harness.canonical import EventBase
 from harness.canonical import events as ev
 from harness.cassette import Frame, Header
 from harness.interactive.draft import as_seen, interrupted
-from harness.interactive.seen import Seen, command_in, questions, whole_of
+from harness.interactive.seen import Seen, command_in, whole_of
 from harness.interactive.terminal import Terminal
-from harness.recording.deciding import Reading, Turns, decided, is_permission
+from harness.recording.deciding import (
+    Question,
+    Reading,
+    Turns,
+    answered,
+    decided,
+    is_permission,
+    questions,
+)
 from harness.recording.errors import RecordError
 from harness.recording.session import Session
-from harness.scenarios import Ask, Client, Scenario, Step, Turn
+from harness.scenarios import Ask, Client, Hold, Scenario, Step, Turn
 from harness.scenarios.model import Decision, Show
 from harness.surfaces.base import MakeNormalizer
 
 _KEYS: Final[dict[str, Decision]] = {"a": "allow", "d": "decline", "w": "always"}
 _ASK: Final = "a)llow d)ecline w) always"
 _QUIET: Final = {"user_message", "assistant_message", "reasoning"}
-_FEW: Final = 9
-"""Options that a key has a number for."""
+_NO_ANSWER: Final = "(no answer)"
 
 
 class Person:
     """The client of one recording. `story` is what the recording plays, a turn at a time.
 
     `base` is the scenario that it starts from: what the agent is set up for, and, where `live` is
-    not set, the script: its nth turn's steps answer the nth prompt. See `Decider`.
+    not set, the script: its nth turn's steps answer the nth prompt. `keep` gets the draft once the
+    cassette is in place; `told` are lines to begin with. See `Decider`.
     """
 
-    def __init__(self, base: Scenario, name: str, terminal: Terminal, *, live: bool) -> None:
+    def __init__(  # noqa: PLR0913 - each is a choice of the command's
+        self,
+        base: Scenario,
+        name: str,
+        terminal: Terminal,
+        *,
+        live: bool,
+        keep: Callable[[Scenario], None],
+        told: Sequence[str] = (),
+    ) -> None:
         asks = live or any(turn.client.answer for turn in base.turns)
         capabilities = dict.fromkeys(base.capabilities)
         if asks:
@@ -43,29 +61,44 @@ class Person:
         self.story = replace(self.base, turns=self.turns)
         self._live = live
         self._terminal = terminal
+        self._keep = keep
+        self._told = told
         self._session: Session | None = None
+        self._used: Callable[[Step], bool] = lambda _: False
         self._reading: Reading | None = None
         self._follows = Turns()
         self._seen: list[Seen] = []
         self._models: dict[int, tuple[Step, ...]] = {}
         self._said: list[tuple[list[Decision], list[str]]] = []
         self._due: deque[EventBase | Literal["prompt"]] = deque()
-        self._running = self._ended = False
+        self._running = self._ended = self._pressed = False
         self._pressing: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
         """Ask for the first prompt. Raises RecordError (3) where there is none."""
-        self._terminal.watch(self._on_escape)
-        self._terminal.line("Esc interrupts the agent's turn,")
-        self._terminal.line("Ctrl-D ends, Ctrl-C drops the recording.")
+        self._terminal.watch(self._press)
+        for line in (
+            "Esc or Ctrl-C interrupts a turn.",
+            "At a prompt, Ctrl-D ends and keeps the",
+            "recording, Ctrl-C drops it.",
+            *self._told,
+        ):
+            self._terminal.line(line)
         await self._prompt()
         if self._ended:
             raise RecordError(3, "nothing was typed: nothing is recorded")
 
-    def joins(self, session: Session, make: MakeNormalizer, header: Header) -> None:
-        """Say of which conversation it is the client."""
+    def joins(
+        self, session: Session, make: MakeNormalizer, header: Header, used: Callable[[Step], bool]
+    ) -> None:
+        """See `Client.joins`."""
         self._session = session
+        self._used = used
         self._reading = Reading(make, header, self._on_event)
+
+    def placed(self) -> None:
+        """See `Client.placed`."""
+        self._keep(self.draft())
 
     def saw(self, frame: Frame) -> None:
         """See `Decider.saw`."""
@@ -89,12 +122,15 @@ class Person:
         """See `Decider.interrupted`."""
         number = len(self.turns) - 1
         turn, seen = self.turns[number], self._seen[number]
-        scripted = None if self._live else self.base.turns[number]
-        model = interrupted(scripted, seen) if scripted else as_seen(seen, cut=True)
+        held = not self._live and self._session is not None and self._session.held.is_set()
+        when = seen.moment(held=held)
+        if self._live:
+            model = as_seen(seen, when)
+        else:
+            model, when = interrupted(turn, self._used, seen, when)
         # The client's own `interrupt` is what the script is held against: a person's is done.
-        self.turns[number] = replace(turn, client=replace(turn.client, interrupt=seen.moment))
+        self.turns[number] = replace(turn, client=replace(turn.client, interrupt=when))
         self._models[number] = model
-        self._terminal.line("[interrupted]")
 
     def draft(self) -> Scenario:
         """Return the scenario that replays the conversation."""
@@ -103,7 +139,7 @@ class Person:
             model = self._models.get(number)
             if model is None:
                 seen = self._seen[number]
-                model = as_seen(seen, cut=False) if self._live else tuple(turn.model)
+                model = as_seen(seen, None) if self._live else tuple(turn.model)
             allowed, answers = self._said[number]
             client = replace(
                 turn.client,
@@ -111,6 +147,7 @@ class Person:
                 decisions=tuple(allowed),
                 answer=answers[0] if answers else turn.client.answer,
                 answers=tuple(answers),
+                together=(),
             )
             if not any(isinstance(step, Ask) for step in model):
                 client = replace(client, answer="", answers=())
@@ -160,7 +197,9 @@ class Person:
             self.turns.append(replace(scripted, prompt=typed, client=client))
         self._seen.append(Seen())
         self._said.append(([], []))
-        self._running = True
+        self._running, self._pressed = True, False
+        if scripted is not None and isinstance(scripted.model[-1], Hold):
+            self._terminal.line("(This turn waits to be interrupted.)")
 
     def _problem(self, typed: str, scripted: Turn | None) -> str:
         if not typed.isprintable():
@@ -183,39 +222,48 @@ class Person:
         self._terminal.line({"a": "allowed", "d": "declined", "w": "always allowed"}[key])
 
     async def _answer(self, event: ev.UserInputRequested) -> None:
-        """Ask for an answer: it is given to each question of the event."""
-        options: list[str] = []
-        for question, offered in questions(event.payload.questions):
-            self._terminal.line(f"? {question}")
-            options = options or offered
-        if not self._live:
-            steps = [step for step in self.turns[-1].model if isinstance(step, Ask)]
-            known = {option for step in steps for option in step.options}
-            options = [option for option in options if option in known]
-        options = options[:_FEW]
+        """Ask for an answer to each question: the number of an option, or words."""
+        answers = [await self._ask(asked) for asked in questions(event.payload.questions)]
+        self._said[-1][1].extend(answers)
+        answered(self.turns[-1], answers)
+
+    async def _ask(self, asked: Question) -> str:
+        options = asked.options
+        self._terminal.line(f"? {asked.words}")
         for number, option in enumerate(options, 1):
             self._terminal.line(f"  {number}) {option}")
+        label = f"1-{len(options)}, or words> " if options else "words> "
         answer = ""
-        if options:
-            numbers = [str(number) for number in range(1, len(options) + 1)]
-            key = await self._terminal.ask_key(f"1-{len(options)}", numbers)
-            answer = options[int(key) - 1]
         while not answer:
-            typed = await self._terminal.ask_line("answer> ")
-            answer = "(no answer)" if typed is None else typed.strip()
-        self._said[-1][1].append(answer)
-        self._seen[-1].answered(answer)
-        decided(self.turns[-1], "answer", answer)
-        self._terminal.line(answer)
+            typed = await self._terminal.ask_line(label)
+            answer = _NO_ANSWER if typed is None else typed.strip()
+            if answer.isdecimal() and 0 < int(answer) <= len(options):
+                answer = options[int(answer) - 1]
+            elif not answer.isprintable():
+                self._terminal.line("There is a character in it that nobody sees: type it again.")
+                answer = ""
+        self._terminal.line(f"= {answer}")
+        return answer
 
-    def _on_escape(self) -> None:
+    def _press(self, *, again: bool) -> bool:
+        """Interrupt the turn at a key; False where it is not the key for that.
+
+        `again`: the key drops the recording where it is pressed a second time in a turn.
+        """
         session, number = self._session, len(self.turns)
-        if not self._running or session is None:
-            return
+        if not self._running or session is None or (self._pressed and again):
+            return False
+        if self._pressed:
+            return True
+        self._pressed = True
+        self._terminal.soon(lambda: self._interrupt(session, number))
+        return True
 
+    def _interrupt(self, session: Session, number: int) -> None:
         def ended() -> bool:
             return len(self.turns) != number or not self._running or "prompt" in self._due
 
+        self._terminal.line("(interrupting; Ctrl-C again drops all)")
         # The queue may be full, and a key waits for nobody.
         self._pressing = asyncio.ensure_future(session.interrupt(ended))
 
@@ -238,7 +286,7 @@ class Person:
             shown.line(f"- {kind}: {what}" if what else f"- {kind}")
         elif isinstance(event, ev.ItemCompleted) and event.payload.itemType == "assistant_message":
             whole = whole_of(event)
-            if whole and not self._seen[-1].told(str(event.itemId)):
+            if whole and not (self._seen and self._seen[-1].told(str(event.itemId))):
                 shown.line(whole)
         elif isinstance(event, ev.RuntimeError | ev.RuntimeWarning):
             shown.line(f"! {event.payload.message}")

@@ -1,10 +1,12 @@
 """What a client has seen of one turn, as the steps that a scenario would have for it."""
 
-from typing import Any, Literal
+from typing import Any
 
 from harness.canonical import EventBase
 from harness.canonical import events as ev
+from harness.recording.deciding import questions
 from harness.scenarios import Ask, Run, Say, Step, Think
+from harness.scenarios.model import Interrupt
 
 _REASONING = {"reasoning_text", "reasoning_summary_text"}
 
@@ -23,12 +25,18 @@ class Seen:
         self._open: set[str] = set()
         self._told: set[str] = set()
 
-    @property
-    def moment(self) -> Literal["text", "command", "start"]:
-        """When an interrupt that comes now comes, as a scenario has it."""
+    def moment(self, *, held: bool) -> Interrupt:
+        """When an interrupt that comes now comes, as a scenario has it.
+
+        `held`: the scripted model has fallen silent in its `hold`.
+        """
+        if held:
+            return "held" if self._steps else "start"
         if self._open:
             return "command"
-        return "text" if self.text else "start"
+        if not self._steps:
+            return "start"
+        return "text" if self.last_said else "held"
 
     @property
     def last_said(self) -> tuple[str, ...]:
@@ -49,8 +57,8 @@ class Seen:
             self._on_item(event, item)
         elif isinstance(event, ev.UserInputRequested):
             self.tools += 1
-            for question, options in questions(event.payload.questions):
-                self._steps.append(("ask", item, [question, *options]))
+            for asked in questions(event.payload.questions):
+                self._steps.append(("ask", item, [asked.words, *asked.options]))
         elif isinstance(event, ev.RequestOpened) and item in self._at and event.payload.detail:
             self._at[item][:] = [str(event.payload.detail)]
 
@@ -83,6 +91,12 @@ class Seen:
         else:
             self._steps.append((kind, item, [part]))
 
+    def tail(self) -> list[Step]:
+        """Return what was said and reasoned since the last tool call."""
+        found = self.steps()
+        last = [n for n, step in enumerate(found) if not isinstance(step, Say | Think)]
+        return found[last[-1] + 1 :] if last else found
+
     def steps(self) -> list[Step]:
         """Return them as steps of a scenario; a text that is none says so."""
         found: list[Step] = []
@@ -100,14 +114,6 @@ class Seen:
                 found.append(Ask(parts[0] or "(a question)", options + others))
         return found
 
-    def answered(self, answer: str) -> None:
-        """Note the answer to the last question: one that was typed becomes an option of it."""
-        for kind, _, parts in reversed(self._steps):
-            if kind == "ask":
-                if answer not in parts[1:]:
-                    parts.append(answer)
-                return
-
 
 def command_in(data: Any) -> str:
     """Return the command that an item or a request is of, "" where nothing says it."""
@@ -123,25 +129,3 @@ def whole_of(event: ev.ItemCompleted) -> str:
     data = event.payload.data
     text = data.get("text") if isinstance(data, dict) else None
     return text if isinstance(text, str) else ""
-
-
-def questions(native: Any) -> list[tuple[str, list[str]]]:
-    """Return the questions of an event and the options of each, whatever wire they are of."""
-    if isinstance(native, dict):
-        schema = native.get("requestedSchema")
-        fields = schema.get("properties") if isinstance(schema, dict) else None
-        choices: list[str] = []
-        for field in fields.values() if isinstance(fields, dict) else ():
-            if isinstance(field, dict) and not choices:
-                listed = field.get("enum") or field.get("oneOf") or []
-                choices = [
-                    str(one.get("const")) if isinstance(one, dict) else str(one) for one in listed
-                ]
-        return [(str(native.get("message", "")), choices)]
-    found = []
-    for asked in native if isinstance(native, list) else []:
-        options = asked.get("options") if isinstance(asked, dict) else None
-        labels = [str(o.get("label", "")) for o in options or [] if isinstance(o, dict)]
-        if isinstance(asked, dict):
-            found.append((str(asked.get("question", "")), labels))
-    return found

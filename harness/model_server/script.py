@@ -268,6 +268,10 @@ class Script:
                 self._held.add(place)
             self._used.add(id(step))
 
+    def used(self, step: Step) -> bool:
+        """Whether a step is used up."""
+        return self._left(step) is None
+
     def unused(self) -> list[str]:
         """Return the steps that were never used, readable, in the script's order.
 

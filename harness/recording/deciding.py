@@ -6,14 +6,15 @@ which finds the decision in the turn, as it finds a scenario's.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from harness.canonical import EventBase
 from harness.canonical import events as ev
 from harness.cassette import Frame, Header
-from harness.scenarios import Scenario
+from harness.scenarios import Scenario, Step
 from harness.scenarios.model import Decision, Turn
 from harness.surfaces.base import MakeNormalizer
 
@@ -46,8 +47,13 @@ class Client(Decider, Protocol):
     async def begin(self) -> None:
         """Decide on the first prompt. Raises RecordError."""
 
-    def joins(self, session: "Session", make: MakeNormalizer, header: Header) -> None:
-        """Say of which conversation it is the client."""
+    def joins(
+        self, session: "Session", make: MakeNormalizer, header: Header, used: Callable[[Step], bool]
+    ) -> None:
+        """Say of which conversation it is the client, and which steps its model has `used`."""
+
+    def placed(self) -> None:
+        """Note that the cassette is where it belongs. Raises RecordError."""
 
 
 class Reading:
@@ -92,6 +98,12 @@ def decided(client_turn: Turn, name: str, value: object) -> None:
     force_setattr(client_turn.client, name, value)
 
 
+def answered(client_turn: Turn, answers: Sequence[str]) -> None:
+    """Put the answers to what is asked at once into the turn that goes on."""
+    decided(client_turn, "answer", answers[-1])
+    decided(client_turn, "together", tuple(answers))
+
+
 def own_copy(turns: Sequence[Turn]) -> list[Turn]:
     """Return turns whose clients are nobody else's."""
     return [replace(turn, client=replace(turn.client)) for turn in turns]
@@ -121,7 +133,9 @@ class OneByOne:
             self._allowed = list(turn.client.decisions)
             self._answers = list(turn.client.answers)
         if isinstance(event, ev.UserInputRequested) and self._answers:
-            decided(turn, "answer", self._answers.pop(0))
+            number = len(questions(event.payload.questions))
+            answers, self._answers = self._answers[:number], self._answers[number:]
+            answered(turn, answers)
         elif is_permission(event) and self._allowed:
             decided(turn, "approvals", self._allowed.pop(0))
 
@@ -130,6 +144,41 @@ class OneByOne:
 
     def interrupted(self) -> None:
         """See `Decider.interrupted`: the scenario's own interrupts are the driver's."""
+
+
+class Question(Struct, frozen=True):
+    """What the agent asks the user: in words, and what it offers to choose from."""
+
+    words: str
+    options: list[str]
+
+
+def questions(native: Any) -> list[Question]:
+    """Return the questions of an event, whatever wire they are of; one at least."""
+    found: list[Question] = []
+    if isinstance(native, dict):
+        message = str(native.get("message", ""))
+        schema = native.get("requestedSchema")
+        fields = schema.get("properties") if isinstance(schema, dict) else None
+        for name, field in fields.items() if isinstance(fields, dict) else ():
+            if choices := _choices(field):
+                words = field.get("description") or field.get("title") or name
+                found.append(Question(str(words), choices))
+        if len(found) < 2:  # noqa: PLR2004 - of one field, the message is the question
+            return [Question(message, found[0].options if found else [])]
+        return [replace(found[0], words=f"{message} {found[0].words}"), *found[1:]]
+    for asked in native if isinstance(native, list) else []:
+        options = asked.get("options") if isinstance(asked, dict) else None
+        labels = [str(o.get("label", "")) for o in options or [] if isinstance(o, dict)]
+        if isinstance(asked, dict):
+            found.append(Question(str(asked.get("question", "")), labels))
+    return found or [Question("", [])]
+
+
+def _choices(field: Any) -> list[str]:
+    listed = (field.get("enum") or field.get("oneOf")) if isinstance(field, dict) else None
+    choices = listed if isinstance(listed, list) else []
+    return [str(one.get("const")) if isinstance(one, dict) else str(one) for one in choices]
 
 
 def is_permission(event: EventBase) -> bool:

@@ -235,7 +235,7 @@ class Job:
                     on_frame=lambda n: self._recorded(n, found, server),
                     decider=decider,
                 )
-                self._joined(session, header)
+                self._joined(session, header, server)
                 setup = replace(setup, scenario=self.story)
                 try:
                     await unless_failing(self._talk(session, setup, driver, first), server)
@@ -266,9 +266,9 @@ class Job:
         await self.client.begin()
         return self.client.base
 
-    def _joined(self, session: Session, header: Header) -> None:
+    def _joined(self, session: Session, header: Header, server: Model) -> None:
         if self.client is not None:
-            self.client.joins(session, self.room.normalizer, header)
+            self.client.joins(session, self.room.normalizer, header, server.used)
 
     def _decider(self, header: Header) -> Decider | None:
         if self.client is not None:
@@ -352,6 +352,9 @@ class Job:
             with open_cassette(writer.path) as cassette:
                 for _ in cassette:
                     pass
+        if self.client is not None:
+            # Nothing is awaited in between: Ctrl-C comes before both, or after.
+            self.client.placed()
 
     def _scrubber(self, found: Found, home: Home, port: int) -> Scrubber:
         # What a recorded model says of the time, it said then.

@@ -93,6 +93,7 @@ class Session:
         decider: Decider | None = None,
     ) -> None:
         self.interrupting: Callable[[], Awaitable[bool]] = _nothing
+        self._ended: Callable[[], bool] | None = None
         self._decider = decider
         self.program = program
         self.name = name
@@ -163,7 +164,8 @@ class Session:
     async def interrupt(self, ended: Callable[[], bool]) -> None:
         """Interrupt the agent's turn, once what came before is dealt with, unless it has `ended`.
 
-        `Decider.interrupted` is called where there was something to interrupt.
+        A turn that the agent has not told of yet is interrupted once it has. `Decider.interrupted`
+        is called when it is done.
         """
         await self._queue.put(("interrupt", ended, self._now()))
 
@@ -342,12 +344,20 @@ class Session:
         Raises TimeoutError after so many seconds in which nothing comes.
         """
         while True:
+            if self._ended is not None:
+                await self._interrupt(self._ended)
             async with asyncio.timeout(patience):
                 item = await self._queue.get()
             if item[0] != "interrupt":
                 return item
-            ended: Callable[[], bool] = item[1]
-            if not ended() and await self.interrupting() and self._decider is not None:
+            self._ended = item[1]
+
+    async def _interrupt(self, ended: Callable[[], bool]) -> None:
+        if ended():
+            self._ended = None
+        elif await self.interrupting():
+            self._ended = None
+            if self._decider is not None:
                 self._decider.interrupted()
 
     async def _decided(self, came: T) -> T:

@@ -196,6 +196,7 @@ CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
 """
 
 Decision: TypeAlias = Literal["allow", "decline", "always"]
+Interrupt: TypeAlias = Literal["text", "command", "start", "held"]
 
 
 class Client(Struct, frozen=True):
@@ -205,19 +206,27 @@ class Client(Struct, frozen=True):
     that is like it. Where they are not all answered the same, `decisions` are the answers in
     order, and `answers` those to the model's questions; what is asked beyond them gets the last.
     `interrupt` is when the client interrupts: at the last text delta, once a
-    command is running, or at the `start`, before the model has said anything; None is never.
-    `answer` is the option that it chooses where the model asks. `mode` is the mode that it sets
-    before its prompt; `resume` says that before its prompt it leaves the agent, and loads the
-    conversation again in a new one.
+    command is running, at the `start`, before the model has said anything, or once it is `held`:
+    silent in its `hold`, whatever it has said; None is never.
+    `answer` is the option that it chooses where the model asks, or words of its own. `mode` is
+    the mode that it sets before its prompt; `resume` says that before its prompt it leaves the
+    agent, and loads the conversation again in a new one.
+
+    `together` are the answers to questions that are asked at once, while they are answered.
     """
 
     approvals: Decision = "allow"
-    interrupt: Literal["text", "command", "start"] | None = None
+    interrupt: Interrupt | None = None
     answer: str = ""
     mode: Literal["", "plan"] = ""
     resume: bool = False
     decisions: tuple[Decision, ...] = ()
     answers: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
+
+    def answer_to(self, number: int) -> str:
+        """Return the answer to a question: the number of it among those asked at once, from 0."""
+        return self.together[number] if number < len(self.together) else self.answer
 
 
 class Turn(Struct, frozen=True):

@@ -289,7 +289,7 @@ class AcpDriver:
         late = self._loads or turn.command
         self._loads = False
         yield OnceSilent(prompt.data) if late else prompt
-        if turn.client.interrupt == "start":
+        if turn.client.interrupt in {"start", "held"}:
             self._cancelled = True
             yield OnceHeld(Send(self._cancel()))
 

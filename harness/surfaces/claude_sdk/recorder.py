@@ -117,7 +117,8 @@ async def converse(setup: Setup, wire: Wire) -> None:
     ) -> PermissionResultAllow | PermissionResultDeny:
         client = story.turn.client
         if name == "AskUserQuestion":
-            answers = {asked["question"]: client.answer for asked in given["questions"]}
+            asked = enumerate(given["questions"])
+            answers = {one["question"]: client.answer_to(number) for number, one in asked}
             return PermissionResultAllow(updated_input={**given, "answers": answers})
         if client.approvals == "allow":
             return PermissionResultAllow()

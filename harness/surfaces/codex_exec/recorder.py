@@ -78,7 +78,7 @@ class ExecDriver:
 
     def _begun(self) -> Iterator[Action]:
         yield CloseStdin()
-        if self._turns[self._turn].client.interrupt == "start":
+        if self._turns[self._turn].client.interrupt in {"start", "held"}:
             self._interrupted = True
             yield OnceHeld(Signal("SIGINT"))
 
