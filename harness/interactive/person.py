@@ -24,7 +24,7 @@ from harness.recording.deciding import (
 )
 from harness.recording.errors import RecordError
 from harness.recording.session import Session
-from harness.scenarios import Ask, Client, Hold, Scenario, Step, Turn
+from harness.scenarios import Ask, Client, Scenario, Step, Turn
 from harness.scenarios.model import Decision, Show
 from harness.surfaces.base import MakeNormalizer
 
@@ -32,6 +32,8 @@ _KEYS: Final[dict[str, Decision]] = {"a": "allow", "d": "decline", "w": "always"
 _ASK: Final = "a)llow d)ecline w) always"
 _QUIET: Final = {"user_message", "assistant_message", "reasoning"}
 _NO_ANSWER: Final = "(no answer)"
+_SILENCE: Final = 0.3
+"""Seconds without a frame, after which nothing more comes of a model that is held."""
 
 
 class Person:
@@ -73,6 +75,8 @@ class Person:
         self._due: deque[EventBase | Literal["prompt"]] = deque()
         self._running = self._ended = self._pressed = False
         self._pressing: asyncio.Task[None] | None = None
+        self._holding: asyncio.Task[None] | None = None
+        self._frames = 0
 
     async def begin(self) -> None:
         """Ask for the first prompt. Raises RecordError (3) where there is none."""
@@ -94,14 +98,19 @@ class Person:
         """See `Client.joins`."""
         self._session = session
         self._used = used
+        if not self._live:
+            self._holding = asyncio.ensure_future(self._tell_held(session))
         self._reading = Reading(make, header, self._on_event)
 
     def placed(self) -> None:
         """See `Client.placed`."""
+        if self._holding is not None:
+            self._holding.cancel()
         self._keep(self.draft())
 
     def saw(self, frame: Frame) -> None:
         """See `Decider.saw`."""
+        self._frames += 1
         if self._reading is not None:
             self._reading.saw(frame)
 
@@ -198,8 +207,6 @@ class Person:
         self._seen.append(Seen())
         self._said.append(([], []))
         self._running, self._pressed = True, False
-        if scripted is not None and isinstance(scripted.model[-1], Hold):
-            self._terminal.line("(This turn waits to be interrupted.)")
 
     def _problem(self, typed: str, scripted: Turn | None) -> str:
         if not typed.isprintable():
@@ -244,6 +251,17 @@ class Person:
                 answer = ""
         self._terminal.line(f"= {answer}")
         return answer
+
+    async def _tell_held(self, session: Session) -> None:
+        """Tell of each turn in which the script is silent until somebody interrupts."""
+        told = 0
+        while True:
+            await session.held.wait()
+            before, turn = self._frames, len(self.turns)
+            await asyncio.sleep(_SILENCE)
+            if session.held.is_set() and before == self._frames and self._running and told != turn:
+                told = turn
+                self._terminal.line("(the model waits to be interrupted)")
 
     def _press(self, *, again: bool) -> bool:
         """Interrupt the turn at a key; False where it is not the key for that.
