@@ -12,6 +12,7 @@ from types import FrameType, TracebackType
 from typing import Any, Final, Protocol, Self
 
 from harness.cassette.show import printable
+from harness.pressed import pressed
 from harness.recording.errors import RecordError
 
 _ESC: Final = b"\x1b"
@@ -131,7 +132,7 @@ class Terminal:
         self._write(prompt + "\n")
         while True:
             piece = await self._read()
-            for key in piece.decode("ascii", "replace").lower():
+            for key in pressed(piece):
                 if key in keys:
                     return key
 
@@ -158,13 +159,13 @@ class Terminal:
 
     def _glance(self) -> None:
         try:
-            pressed = os.read(self._fd, _MOST)
+            sent = os.read(self._fd, _MOST)
         except OSError:
-            pressed = b""
-        if not pressed:
+            sent = b""
+        if not sent:
             asyncio.get_running_loop().remove_reader(self._fd)
         # Arrows and the like begin with the same byte: only alone it is the key.
-        elif pressed == _ESC and self._on_key is not None:
+        elif sent == _ESC and self._on_key is not None:
             self._on_key(again=False)
 
     def _single(self) -> None:

@@ -101,7 +101,8 @@ def test_reject_skip_and_quit(root: Root) -> None:
     child = root.terminal(100)
     for key in "rsq":
         child.expect(PROMPT)
-        child.send(key)
+        # An arrow sends letters too: those are no decision.
+        child.send(f"\x1b[A\x1bOA{key}")
     child.expect("of 3: 0 accepted, 1 rejected, 1 skipped, 0 failed; 2 still waiting")
     child.expect(pexpect.EOF)
     child.close()
