@@ -75,7 +75,7 @@ class RealModel:
         self, story: Scenario, normal: Callable[[], Normal], listener: socket.socket
     ) -> Served:
         """Return what listens for the agent. Raises RecordError (4)."""
-        reducer = Reducer((turn.prompt for turn in story.turns), normal)
+        reducer = Reducer(lambda: [turn.prompt for turn in story.turns], normal)
         if self.upstream is not None:
             return Gateway(self.upstream, reducer, [listener])
         return PlayedModel(self.tape, reducer, [listener], self._id.split("/")[1])
