@@ -105,11 +105,16 @@ def _beyond(room: Surface, agent: str) -> list[str]:
     return [f"({excluded[like]})" for like in ("command-approved", "question") if like in excluded]
 
 
+def at_terminal() -> bool:
+    """Whether a person may type, and see."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def _refuse(batch: Batch, *, live: bool) -> None:
     """Raise UsageError for what cannot be, before anything is asked."""
     if in_ci():
         raise out.UsageError("--interactive: this is a CI job (CI is set), and a person is needed")
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not at_terminal():
         raise out.UsageError(
             "--interactive: there is no terminal on standard input and output: nothing was "
             "recorded; run it at a terminal, or record a --scenario without it"

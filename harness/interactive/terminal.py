@@ -62,7 +62,9 @@ class Terminal:
         # A terminal that is gone is left as it is.
         with contextlib.suppress(OSError, termios.error):
             self._new_line()
-            termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)
+            # What was typed before Ctrl-C is for nobody.
+            when = termios.TCSADRAIN if kind is None else termios.TCSAFLUSH
+            termios.tcsetattr(self._fd, when, self._before)
 
     def line(self, text: str = "") -> None:
         """Show a line of its own."""
@@ -177,7 +179,8 @@ class Terminal:
 
     def _set(self, flags: int) -> None:
         settings = termios.tcgetattr(self._fd)
-        settings[3] |= flags
+        # Else Ctrl-C empties the input, and a read that was to have something waits for ever.
+        settings[3] |= flags | termios.NOFLSH
         for key in (termios.VSUSP, termios.VQUIT):
             settings[6][key] = os.fpathconf(self._fd, "PC_VDISABLE").to_bytes()
         termios.tcsetattr(self._fd, termios.TCSADRAIN, settings)

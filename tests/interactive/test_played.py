@@ -206,6 +206,15 @@ def at_a_question(starts: Starts) -> Person:
 MOMENTS = [at_a_prompt, at_a_later_prompt, at_a_permission, at_a_question]
 
 
+def test_ctrl_c_after_a_line_that_is_unread(starts: Starts) -> None:
+    for typed in ("\r\x03", "abc\x03", "\x04\x03"):
+        person = at_a_prompt(starts)
+        person.types(typed)
+        person.sees("harness: interrupted")
+        person.ends(130)
+        assert person.kept == []
+
+
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_ctrl_c_drops_all(starts: Starts, moment: Callable[[Starts], Person]) -> None:
     person = moment(starts)
