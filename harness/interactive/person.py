@@ -24,7 +24,7 @@ from harness.recording.deciding import (
 )
 from harness.recording.errors import RecordError
 from harness.recording.session import Session
-from harness.scenarios import Ask, Client, Scenario, Step, Turn
+from harness.scenarios import Ask, Client, Hold, Scenario, Step, Turn
 from harness.scenarios.model import Decision, Show
 from harness.surfaces.base import MakeNormalizer
 
@@ -131,8 +131,7 @@ class Person:
         """See `Decider.interrupted`."""
         number = len(self.turns) - 1
         turn, seen = self.turns[number], self._seen[number]
-        held = not self._live and self._session is not None and self._session.held.is_set()
-        when = seen.moment(held=held)
+        when = seen.moment(held=self._is_held())
         if self._live:
             model = as_seen(seen, when)
         else:
@@ -259,9 +258,15 @@ class Person:
             await session.held.wait()
             before, turn = self._frames, len(self.turns)
             await asyncio.sleep(_SILENCE)
-            if session.held.is_set() and before == self._frames and self._running and told != turn:
+            quiet = before == self._frames and self._running
+            if session.held.is_set() and self._is_held() and quiet and told != turn:
                 told = turn
                 self._terminal.line("(the model waits to be interrupted)")
+
+    def _is_held(self) -> bool:
+        """Whether the turn's script has come to its `hold`."""
+        last = self.turns[-1].model[-1:]
+        return bool(last) and isinstance(last[0], Hold) and self._used(last[0])
 
     def _press(self, *, again: bool) -> bool:
         """Interrupt the turn at a key; False where it is not the key for that.

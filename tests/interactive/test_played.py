@@ -114,10 +114,7 @@ def test_a_key_interrupts(starts: Starts, key: str, id_: str) -> None:
     person = starts(id_, width=40)
     person.sees("> ")
     person.types("\r")
-    # Text on its way; arrows begin as Esc does, and are none.
     person.sees("Once upon a time")
-    person.types("\x1b[A")
-    person.sees("(the model waits to be interrupted)")
     person.types(key)
     person.sees("(interrupting; Ctrl-C again drops all)")
     person.sees("The script has no further turn.")

@@ -80,6 +80,16 @@ def test_esc_twice_interrupts_once(tmp_path: Path) -> None:
     assert person.kept == []
 
 
+def test_an_arrow_begins_as_esc_does_and_is_none(tmp_path: Path) -> None:
+    person = starts(tmp_path, ends=True)
+    person.types("\x1b[A")
+    # Had it interrupted, this would be the second time, and drop the recording.
+    person.presses_ctrl_c()
+    person.sees("(interrupting; Ctrl-C again drops all)")
+    person.sees("The script has no further turn.")
+    person.ends(0)
+
+
 def test_a_signal_while_the_agent_works(tmp_path: Path) -> None:
     person = starts(tmp_path, ends=False)
     stop(person.harness)
