@@ -23,6 +23,7 @@ from harness.surfaces.codex_eventmsg_base import (
 from harness.surfaces.codex_eventmsg_tools import ToolEvents
 from harness.surfaces.codex_items import view
 from harness.surfaces.codex_state import Conversation, Live, Thread, TurnState
+from harness.surfaces.usage import flaw
 
 __all__ = ["IGNORED", "EventMsgs", "kind_of", "plan_payload"]
 
@@ -184,7 +185,9 @@ class EventMsgs(Handlers):
 
     def _token_count(self, thread: Thread, _turn: str, msg: Msg) -> None:
         info, limits = msg.get("info"), msg.get("rate_limits")
-        if isinstance(info, dict):
+        if isinstance(info, dict) and (said := flaw(info)):
+            self.conversation.warn(said, info, thread=thread)
+        elif isinstance(info, dict):
             payload = pl.ThreadTokenUsageUpdatedPayload({"scope": "thread", "tokens": info})
             self.ledger.emit(
                 ev.ThreadTokenUsageUpdated, payload, thread=thread.id, refs=thread.refs

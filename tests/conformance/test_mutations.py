@@ -14,8 +14,6 @@ from harness.subject import InProcess, Reference
 
 PROJECT = find_project(Path(__file__))
 PATHS = PROJECT.cassette_paths()
-DECIDED = {("opencode/opencode-1.18.33/multi-turn", "fragmented")}
-"""DECISIONS.md 83: what breaks a law, and why it is left."""
 SAMPLE = PATHS[::24]
 
 
@@ -51,10 +49,6 @@ def test_the_laws_hold_on_a_sample(tmp_path: Path, source: Path, name: str) -> N
 @pytest.mark.parametrize("name", MUTATIONS)
 @pytest.mark.parametrize("source", PATHS, ids=PROJECT.cassette_id)
 def test_the_laws_hold_on_the_corpus(tmp_path: Path, source: Path, name: str) -> None:
-    if (PROJECT.cassette_id(source), name) in DECIDED:
-        with pytest.raises(AssertionError, match="accounted"):
-            hold(tmp_path, source, name)
-        return
     hold(tmp_path, source, name)
 
 

@@ -16,6 +16,7 @@ VIEWS = (
     ("#view=scenarios", "#view-scenarios h1"),
     ("#view=native&surface=codex-exec", "#view-native h1"),
     ("#view=canonical", "#view-canonical h1"),
+    ("#law=turns", "#view-laws [aria-current]"),
     ("#cassette=codex-app-server/codex-0.163.0/command-approved&frame=18", "pre.json"),
     ("#scenario=command-approved", ".sides .step"),
     ("#search=touch", "#view-search h3"),

@@ -127,6 +127,10 @@ def test_search_finds_cells_cassettes_kinds_and_frames(visit: Visit) -> None:
     tab.fill("#find", "permission")
     tab.locator("#view-search h2", has_text="Cells").wait_for()
     assert "permission × Codex" in seen(tab, "#view-search li a")
+    tab.fill("#find", "createdAt never goes back")
+    tab.locator("#view-search h2", has_text="Laws").wait_for()
+    tab.locator("#view-search li a", has_text="monotonic").click()
+    tab.locator("#view-laws [aria-current]:focus", has_text="monotonic").wait_for()
     tab.fill("#find", "no such word anywhere")
     tab.locator("#view-search output", has_text="0 frames.").wait_for()
 
@@ -146,6 +150,10 @@ def test_search_finds_cells_cassettes_kinds_and_frames(visit: Visit) -> None:
         ("#cell=no/such", "#panel .notice", "There is no cell no/such"),
         ("#cell=constructor", "#panel .notice", "There is no cell constructor"),
         ("#scenario=__proto__", "#view-scenario .notice", "There is no scenario"),
+        ("#view=laws", "#view-laws th", "event-ids"),
+        ("#law=items", "#view-laws tr:has([aria-current])", "every item is started once"),
+        ("#law=no-such", "#no-law", "There is no law no-such."),
+        ("#law=__proto__", "#no-law", "There is no law __proto__."),
         ("#view=nonsense&x=%zz", "#view-tables h2 >> nth=0", "Event kinds"),
     ],
 )
@@ -236,6 +244,11 @@ def test_no_view_is_wider_than_a_phone(visit: Visit) -> None:
     first.wait_for()
     assert first.locator("th").bounding_box()["width"] > 100
     assert first.bounding_box()["height"] < 120
+    tab = visit("#law=split", width=390)
+    law = tab.locator("#law-split")
+    law.locator("[aria-current]").wait_for()
+    assert law.locator("td").first.bounding_box()["width"] > 300
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
     tab = visit("#view=cassettes", width=390)
     tab.click("#filters-toggle")
     tab.select_option("[data-filter=provider]", "claude")

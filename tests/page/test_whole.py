@@ -5,6 +5,8 @@ from urllib.parse import quote
 
 import pytest
 
+from harness.conformance import LAWS
+from harness.conformance.levels import level_of
 from harness.matrix.build import build
 from harness.matrix.model import Matrix
 from harness.project import find_project
@@ -128,3 +130,19 @@ def test_every_native_kind(visit: Visit, matrix: Matrix) -> None:
     ]
     shown = "nodes => nodes.map((n) => n.getAttribute('href'))"
     assert tab.locator("#view-native tbody a").evaluate_all(shown) == links
+
+
+def test_every_law(visit: Visit) -> None:
+    tab = visit("#view=laws")
+    tab.locator("#view-laws h1").wait_for()
+    shown = "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent.trim()))"
+    due = [[law.id, law.statement, law.example, level_of(law.id), law.source] for law in LAWS]
+    plain = [[text.replace("`", "") for text in line] for line in due]
+    assert tab.locator("#view-laws tbody tr").evaluate_all(shown) == plain
+    for law in LAWS:
+        link = tab.locator("#view-laws tbody a", has_text=law.id).and_(
+            tab.locator(f"[href='#law={law.id}']")
+        )
+        link.click()
+        tab.locator(f"#view-laws [aria-current][href='#law={law.id}']").wait_for()
+    assert tab.locator("#view-laws [aria-current]").count() == 1

@@ -43,7 +43,7 @@ _SCRIPTS: Final = (
 )
 """In the order in which they build on each other."""
 
-_VIEWS: Final = ("cassettes", "scenarios", "native", "canonical")
+_VIEWS: Final = ("cassettes", "scenarios", "native", "canonical", "laws")
 """The lists: markup like the tables', but unpacked when they are first looked at."""
 
 _BLOB: Final = re.compile(

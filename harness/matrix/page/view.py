@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from harness.conformance import LAWS
+from harness.conformance.levels import level_of
 from harness.matrix.model import (
     ICONS,
     MEANINGS,
@@ -36,6 +38,7 @@ def context(matrix: Matrix) -> dict[str, Any]:
         "surface_provider": {e.surface: e.provider for e in entries},
         "canonical": matrix.canonical,
         "scenarios": _scenarios(entries),
+        "laws": _laws(),
         "agents": sorted({(e.surface, e.agent) for e in entries}),
         "choices": {
             "provider": [(p, TITLES[p]) for p in PROVIDERS],
@@ -84,6 +87,19 @@ def _cell(cell: Cell, number: dict[str, int]) -> dict[str, Any]:
         value["claim"]["icon"] = ICONS[value["claim"]["value"]]
         value["claim"]["against"] = [number[c] for c in value["claim"]["against"]]
     return value
+
+
+def _laws() -> list[dict[str, str]]:
+    return [
+        {
+            "id": law.id,
+            "statement": law.statement,
+            "example": law.example,
+            "level": level_of(law.id),
+            "source": law.source,
+        }
+        for law in LAWS
+    ]
 
 
 def _claims(table: Table) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from harness.canonical.names import TurnState
 from harness.surfaces.acp.names import CONFIGURES, OPENS, QUIET, Message, key, table, words
 from harness.surfaces.acp.state import Prompt, Session
 from harness.surfaces.ledger import Ledger
+from harness.surfaces.usage import flaw
 
 _STATES: Final[dict[str, TurnState]] = {
     "end_turn": "completed",
@@ -171,13 +172,16 @@ class Answers:
         if tokens is not None:
             if state == "cancelled" and not any(table(tokens).values()):
                 self.ledger.warn("the usage is all zero: it is not known", tokens, prompt.turn)
+            elif said := flaw(tokens):
+                self.ledger.warn(said, tokens, prompt.turn)
             else:
                 usage = {"scope": "turn", "tokens": tokens}
-        said: Any = UNSET
+        error: Any = UNSET
         if state == "failed":
-            said = "the agent refuses to go on"
-            self._fail(prompt, said, result)
-        self._end(session, prompt, pl.TurnCompletedPayload(state, reason, usage, errorMessage=said))
+            error = "the agent refuses to go on"
+            self._fail(prompt, error, result)
+        payload = pl.TurnCompletedPayload(state, reason, usage, errorMessage=error)
+        self._end(session, prompt, payload)
 
     def _end(self, session: Session, prompt: Prompt, payload: pl.TurnCompletedPayload) -> None:
         session.close_tools(prompt.turn)

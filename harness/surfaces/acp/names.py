@@ -44,22 +44,6 @@ CLIENT: Final = (
 )
 """What the client sends."""
 
-UPDATES: Final = (
-    "user_message_chunk",
-    "agent_message_chunk",
-    "agent_thought_chunk",
-    "tool_call",
-    "tool_call_update",
-    "plan",
-    "available_commands_update",
-    "current_mode_update",
-    "config_option_update",
-    "session_info_update",
-    "usage_update",
-)
-"""The values of `sessionUpdate` in version 1."""
-
-
 _IDS: Final = frozenset({str, int, bool})
 
 

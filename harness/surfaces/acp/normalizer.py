@@ -117,6 +117,8 @@ class Normalizer(LineNormalizer):
         elif method in {"session/load", "session/resume"}:
             self.session(params.get("sessionId")).replay()
         if "id" not in message:
+            if method == "session/prompt":
+                self.ledger.warn("the client's prompt has no id: nothing can answer it")
             return
         self.answers.expect(message["id"], method, params)
         if method == "session/prompt":

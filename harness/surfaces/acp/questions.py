@@ -34,13 +34,16 @@ class Questions:
         self.open: dict[Any, Question] = {}
 
     def ask(self, session: Session, message: Message) -> None:
-        """Handle a request of the agent's."""
-        method, id_ = message["method"], message["id"]
-        params = table(message.get("params"))
+        """Handle a request of the agent's; one that was asked by the same id is over."""
+        id_ = message["id"]
         old = self.open.get(key(id_))
         if old is not None and old.request is not None and old.request.open:
             self.ledger.warn(f"request {id_} is asked again before it is answered")
             self.ledger.resolve(old.request, "cancelled", synthesized=True)
+        self.asked(session, message["method"], id_, table(message.get("params")))
+
+    def asked(self, session: Session, method: str, id_: Any, params: Message) -> None:
+        """Open what the method asks, or take note of what the client serves."""
         if method in SERVED:
             self.open[key(id_)] = Question(method, None)
         elif method == "session/request_permission":

@@ -18,7 +18,7 @@ from harness.cassette import Frame
 from harness.cassette.scrub import Rules
 from harness.scenarios import Client, Say, Turn
 from harness.surfaces.acp.modes import Modes
-from harness.surfaces.acp.names import UPDATES, Message, is_response, key, read, table, words
+from harness.surfaces.acp.names import Message, is_response, key, read, table, words
 from harness.surfaces.acp.serving import Serving
 from harness.surfaces.base import (
     Action,
@@ -60,6 +60,20 @@ RULES = Rules(
 
 _AUTH_REQUIRED: Final = -32000
 _OPENS: Final = ("session/new", "session/load")
+UPDATES: Final = (
+    "user_message_chunk",
+    "agent_message_chunk",
+    "agent_thought_chunk",
+    "tool_call",
+    "tool_call_update",
+    "plan",
+    "available_commands_update",
+    "current_mode_update",
+    "config_option_update",
+    "session_info_update",
+    "usage_update",
+)
+"""The values of `sessionUpdate` in version 1."""
 _CHANGES: Final = ("session/set_mode", "session/set_config_option")
 
 

@@ -11,6 +11,7 @@ from harness.canonical.names import CanonicalItemType, PlanStepStatus
 from harness.surfaces.acp import tools
 from harness.surfaces.acp.names import Message, text
 from harness.surfaces.acp.state import Session
+from harness.surfaces.usage import verify
 
 STEPS: Final[dict[str, PlanStepStatus]] = {
     "pending": "pending",
@@ -78,7 +79,7 @@ def _usage(session: Session, update: Message) -> None:
         if type(update[field]) is not int or update[field] < 0:
             raise TypeError(f"{field} is not a count: {update[field]!r}")
     tokens = {k: v for k, v in update.items() if k != "sessionUpdate"}
-    payload = pl.ThreadTokenUsageUpdatedPayload({"scope": "thread", "tokens": tokens})
+    payload = pl.ThreadTokenUsageUpdatedPayload({"scope": "thread", "tokens": verify(tokens)})
     session.ledger.emit(ev.ThreadTokenUsageUpdated, payload, **session.place)
 
 

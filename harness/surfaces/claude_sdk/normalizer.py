@@ -13,7 +13,7 @@ from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.cassette import Frame, Header
 from harness.surfaces.claude_sdk.blocks import CALLS, DELTAS, TEXTS, Blocks
-from harness.surfaces.claude_sdk.client_names import CLIENT, CONTROL_NAMES
+from harness.surfaces.claude_sdk.client_names import CLIENT
 from harness.surfaces.claude_sdk.control import Control
 from harness.surfaces.claude_sdk.lines import read
 from harness.surfaces.claude_sdk.names import CONTROL, Message, name_of, subtype_of
@@ -40,15 +40,6 @@ IGNORED: Final = frozenset(
     }
 )
 """Kinds that are passed over: `vocabulary.yaml` says why of each."""
-
-SILENT: Final = frozenset(
-    {
-        "stream_event/message_start",
-        "stream_event/message_stop",
-        "stream_event/content_block_delta/input_json_delta",
-    }
-)
-"""Kinds that are handled, and by themselves give no event."""
 
 RESULTS: Final = frozenset(
     {
@@ -260,17 +251,3 @@ class Normalizer(LineNormalizer):
     def wire(self, frame: Frame) -> Any:  # noqa: ARG002 - one source is the wire's
         """See `LineNormalizer`."""
         return "claude.sdk.message"
-
-
-def kinds_of(normalizer: Normalizer) -> tuple[set[str], set[str]]:
-    """Return the kinds that give events, and those that are passed over: what is handled here."""
-    control = normalizer.control
-    mapped = {*normalizer.table, "client user", "exit", "noise", "client noise"} - SILENT
-    mapped |= {f"request {name}" for name in control.requests}
-    mapped |= {f"client-response {name}" for name in control.requests}
-    mapped |= {f"response {name}" for name in control.responses}
-    mapped |= {f"error {name}" for name in CONTROL_NAMES}
-    mapped |= {"request unknown", "client-response unknown", "response unknown", "error unknown"}
-    ignored = IGNORED | SILENT | CLIENT | {"start", "stderr"}
-    ignored |= {f"response {name}" for name in CONTROL_NAMES} - mapped
-    return mapped, set(ignored)

@@ -9,6 +9,7 @@ from harness.canonical import payloads as pl
 from harness.canonical.names import RuntimeErrorClass, TurnState
 from harness.surfaces.claude_sdk.names import Message
 from harness.surfaces.claude_sdk.state import State
+from harness.surfaces.usage import flaw
 
 _REFUSED: Final = frozenset({401, 403})
 
@@ -34,7 +35,7 @@ class Results:
         state.need_turn()
         if turn_state == "failed":
             self._error(message)
-        state.end_turn(_payload(message, turn_state))
+        state.end_turn(_payload(state, message, turn_state))
         return True
 
     def _is_of_another(self, message: Message) -> bool:
@@ -50,7 +51,7 @@ class Results:
         turn_state = self._state(message, interruptible=False)
         if turn_state == "failed":
             self._error(message, turn.id)
-        state.ledger.end_turn(turn, _payload(message, turn_state))
+        state.ledger.end_turn(turn, _payload(state, message, turn_state))
 
     def _state(self, message: Message, *, interruptible: bool = True) -> TurnState:
         subtype = message.get("subtype")
@@ -75,19 +76,33 @@ class Results:
         )
 
 
-def _payload(message: Message, state: TurnState) -> pl.TurnCompletedPayload:
+def _payload(state: State, message: Message, outcome: TurnState) -> pl.TurnCompletedPayload:
     stop = message.get("stop_reason", UNSET)
-    usage = message.get("usage")
-    models = message.get("modelUsage")
+    usage = counted(state, message, "usage")
     cost = message.get("total_cost_usd")
+    if isinstance(cost, bool) or not isinstance(cost, int | float) or cost < 0:
+        if cost is not None:
+            state.warn("total_cost_usd is no cost", cost)
+        cost = None
     return pl.TurnCompletedPayload(
-        state,
+        outcome,
         stop if stop is None or isinstance(stop, str) else UNSET,
-        UNSET if usage is None else {"scope": "turn", "tokens": usage},
-        models if isinstance(models, dict) else UNSET,
-        cost if isinstance(cost, int | float) and not isinstance(cost, bool) else UNSET,
-        error_text(message) if state == "failed" else UNSET,
+        UNSET if usage is UNSET else {"scope": "turn", "tokens": usage},
+        counted(state, message, "modelUsage"),
+        UNSET if cost is None else cost,
+        error_text(message) if outcome == "failed" else UNSET,
     )
+
+
+def counted(state: State, message: Message, field: str) -> Any:
+    """Return the usage in a field of a message; UNSET, with a warning, for what is none."""
+    usage = message.get(field)
+    if usage is None:
+        return UNSET
+    if said := flaw(usage):
+        state.warn(f"{field}: {said}", usage)
+        return UNSET
+    return usage
 
 
 def error_text(message: Message) -> str:

@@ -12,6 +12,7 @@ from harness.canonical import events as ev
 from harness.canonical import payloads as pl
 from harness.canonical.names import HookOutcome, SessionState, TaskStatus
 from harness.surfaces.claude_sdk.names import Message
+from harness.surfaces.claude_sdk.results import counted
 from harness.surfaces.claude_sdk.state import State
 from harness.surfaces.spans import Spans
 
@@ -247,7 +248,10 @@ class Telemetry:
         self.state.emit(
             ev.TaskProgress,
             pl.TaskProgressPayload(
-                task, description, message.get("usage", UNSET), _text(message, "last_tool_name")
+                task,
+                description,
+                counted(self.state, message, "usage"),
+                _text(message, "last_tool_name"),
             ),
         )
 
@@ -265,7 +269,7 @@ class Telemetry:
                 task,
                 status,
                 _text(message, "summary"),
-                message.get("usage", UNSET),
+                counted(self.state, message, "usage"),
             ),
         )
 

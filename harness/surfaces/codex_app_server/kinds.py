@@ -9,12 +9,12 @@ from typing import Any, Final
 from harness.cassette import Frame
 from harness.surfaces import lenient
 from harness.surfaces.codex_app_server.families import LEGACY_PREFIX, Families, legacy_parts
+from harness.surfaces.codex_app_server.methods import OPENS_THREAD
 from harness.surfaces.codex_app_server.requests import key
 from harness.surfaces.codex_eventmsg import kind_of
 
 REPEATED_EVENT: Final = "repeat codex/event"
 REPEATED_RESOLUTION: Final = "repeat serverRequest/resolved"
-OPENS_THREAD: Final = frozenset({"thread/start", "thread/resume", "thread/fork"})
 _RESOLVED: Final = 1024
 
 

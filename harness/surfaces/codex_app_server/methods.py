@@ -1,9 +1,11 @@
-"""The names of the protocol of `codex app-server` 0.163.0 that are handled by being passed over.
+"""The names of the protocol of `codex app-server` 0.163.0 .
 
 From the schema that the agent writes: `codex app-server generate-json-schema --experimental`.
 """
 
 from typing import Final
+
+OPENS_THREAD: Final = frozenset({"thread/start", "thread/resume", "thread/fork"})
 
 IGNORED: Final = frozenset(
     {

@@ -15,13 +15,8 @@ from harness.canonical import payloads as pl
 from harness.canonical.names import ContentStreamKind
 from harness.cassette import Frame, Header
 from harness.surfaces.codex_app_server.families import LEGACY_PREFIX, Families, legacy_parts
-from harness.surfaces.codex_app_server.kinds import (
-    OPENS_THREAD,
-    REPEATED_EVENT,
-    REPEATED_RESOLUTION,
-)
-from harness.surfaces.codex_app_server.methods import CLIENT, IGNORED
-from harness.surfaces.codex_app_server.requests import REQUESTS, RequestHandlers
+from harness.surfaces.codex_app_server.methods import IGNORED, OPENS_THREAD
+from harness.surfaces.codex_app_server.requests import RequestHandlers
 from harness.surfaces.codex_app_server.telemetry import TelemetryHandlers
 from harness.surfaces.codex_app_server.threads import STREAMS, ThreadHandlers
 from harness.surfaces.codex_eventmsg import IGNORED as IGNORED_EVENTS
@@ -251,19 +246,3 @@ class Normalizer(LineNormalizer):
     def wire(self, frame: Frame) -> Any:
         """See `LineNormalizer`."""
         return "codex.app-server.notification" if frame.dir == "in" else "codex.app-server.request"
-
-
-def kinds_of(normalizer: Normalizer) -> tuple[set[str], set[str]]:
-    """Return the kinds that give events, and those that are passed over: what is handled here."""
-    mapped = set(normalizer.table) | {f"request {m}" for m in REQUESTS}
-    mapped |= {f"client-response {m}" for m in REQUESTS}
-    mapped |= {f"{LEGACY_PREFIX}{e}" for e in normalizer.events.table}
-    mapped |= {f"response {m}" for m in normalizer.requests.responses}
-    mapped |= {f"error {m}" for m in CLIENT if m != "initialized"}
-    mapped |= {"response unknown", "error unknown", "client-response unknown"}
-    mapped |= {"exit", "noise", "client noise"}
-    passed = {"start", "stderr", REPEATED_EVENT, REPEATED_RESOLUTION, *IGNORED}
-    passed |= {f"client {m}" for m in CLIENT}
-    passed |= {f"response {m}" for m in CLIENT if m != "initialized"} - mapped
-    passed |= {f"{LEGACY_PREFIX}{e}" for e in IGNORED_EVENTS | QUESTIONS}
-    return mapped, passed

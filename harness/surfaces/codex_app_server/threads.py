@@ -18,6 +18,7 @@ from harness.surfaces.codex_eventmsg import plan_payload
 from harness.surfaces.codex_items import view
 from harness.surfaces.codex_state import Conversation, Thread
 from harness.surfaces.codex_state import TurnState as State
+from harness.surfaces.usage import verify
 
 Params = dict[str, Any]
 
@@ -170,7 +171,7 @@ class ThreadHandlers:
 
     def _usage(self, _method: str, params: Params) -> None:
         thread = self.conversation.thread(params["threadId"])
-        usage = {"scope": "thread", "tokens": params["tokenUsage"]}
+        usage = {"scope": "thread", "tokens": verify(params["tokenUsage"])}
         # Of a turn that is over, it is still the thread's.
         state = self.conversation.known(thread, params.get("turnId"))
         payload = pl.ThreadTokenUsageUpdatedPayload(usage)

@@ -5,14 +5,12 @@
 3. `item.type` and `agent_message`, since: `item.completed/agent_message`.
 """
 
-from typing import Any, Final
+from typing import Any
 
 from harness.cassette import Frame
 from harness.surfaces import lenient
 from harness.surfaces.codex_eventmsg import kind_of
-
-ITEM_EVENTS: Final = frozenset({"item.started", "item.updated", "item.completed"})
-PREFIX: Final = "msg/"
+from harness.surfaces.codex_exec.names import ITEM_EVENTS, PREFIX, is_heading
 
 
 class Kinds:
@@ -27,20 +25,6 @@ class Kinds:
         return "client noise" if channel == "stdin" else channel
 
 
-def generation(message: dict[str, Any]) -> int:
-    """Return the wire generation that a line is of: 1, 2 or 3; 0 where it is of none.
-
-    Generation 2 is told from 3 by its items and by `session.created`; what they share is 3.
-    """
-    if isinstance(message.get("msg"), dict):
-        return 1
-    if isinstance(message.get("type"), str):
-        item = message.get("item")
-        older = isinstance(item, dict) and "item_type" in item and "type" not in item
-        return 2 if older or message["type"] == "session.created" else 3
-    return 1 if _is_heading(message) else 0
-
-
 def kind(message: dict[str, Any]) -> str:
     """Return the kind of a message."""
     msg = message.get("msg")
@@ -48,7 +32,7 @@ def kind(message: dict[str, Any]) -> str:
         return f"{PREFIX}{kind_of(msg)}"
     type_ = message.get("type")
     if not isinstance(type_, str):
-        if not _is_heading(message):
+        if not is_heading(message):
             return "noise"
         return "prompt" if "prompt" in message else "config"
     if type_ in ITEM_EVENTS:
@@ -56,8 +40,3 @@ def kind(message: dict[str, Any]) -> str:
         if isinstance(item, dict):
             return f"{type_}/{item.get('type') or item.get('item_type')}"
     return type_
-
-
-def _is_heading(message: dict[str, Any]) -> bool:
-    """Generation 1 begins with its configuration and its prompt, each an object of texts."""
-    return "prompt" in message or {"model", "provider"} <= message.keys()

@@ -6,7 +6,7 @@ and its end. Only the end of a turn tells whether an `error` was one (DECISIONS.
 
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from msgspec import UNSET
 
@@ -15,28 +15,14 @@ from harness.canonical import payloads as pl
 from harness.cassette import Frame, Header
 from harness.surfaces.codex_eventmsg import IGNORED as IGNORED_EVENTS
 from harness.surfaces.codex_eventmsg import EventMsgs, kind_of
-from harness.surfaces.codex_exec.kinds import ITEM_EVENTS, PREFIX, generation
+from harness.surfaces.codex_exec.names import ITEM_EVENTS, PREFIX, generation
 from harness.surfaces.codex_items import view
 from harness.surfaces.codex_state import MISSING, Conversation, TurnState
 from harness.surfaces.ledger import Ledger
 from harness.surfaces.lines import LineNormalizer
+from harness.surfaces.usage import flaw
 
 Message = dict[str, Any]
-
-ITEM_TYPES: Final = (
-    "agent_message",
-    "assistant_message",
-    "reasoning",
-    "plan",
-    "command_execution",
-    "file_change",
-    "mcp_tool_call",
-    "collab_tool_call",
-    "web_search",
-    "todo_list",
-    "error",
-)
-"""The item types of the SDK's `items.ts`, generation 2's `assistant_message` among them."""
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -209,7 +195,12 @@ class Normalizer(LineNormalizer):
         if state := self._within("turn.completed"):
             usage = message.get("usage")
             # The running total of the thread, over all its processes: DECISIONS.md 10 and 12.
-            scoped = {"scope": "thread", "tokens": usage} if isinstance(usage, dict) else UNSET
+            scoped: Any = UNSET
+            if usage is not None:
+                if said := flaw(usage):
+                    self.conversation.warn(said, usage, state=state)
+                else:
+                    scoped = {"scope": "thread", "tokens": usage}
             self._end(pl.TurnCompletedPayload("completed", UNSET, scoped), state)
 
     def _turn_failed(self, message: Message) -> None:
@@ -320,12 +311,3 @@ class Normalizer(LineNormalizer):
         if "prompt" not in message:
             self._begin(pl.SessionStartedPayload(), synthesized=True)
             self.ledger.emit(ev.SessionConfigured, pl.SessionConfiguredPayload(message))
-
-
-def kinds_of(normalizer: Normalizer) -> tuple[set[str], set[str]]:
-    """Return the kinds that give events, and those that are passed over: what is handled here."""
-    mapped = {t for t in normalizer.table if t not in ITEM_EVENTS}
-    mapped |= {f"{event}/{type_}" for event in ITEM_EVENTS for type_ in ITEM_TYPES}
-    mapped |= {f"{PREFIX}{e}" for e in normalizer.events.table}
-    mapped |= {"config", "exit", "noise", "client noise"}
-    return mapped, {"start", "stderr", "prompt", *(f"{PREFIX}{e}" for e in IGNORED_EVENTS)}

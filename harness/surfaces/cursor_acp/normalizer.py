@@ -31,10 +31,8 @@ class CursorQuestions(Questions):
         super().__init__(ledger)
         self.todos = todos
 
-    def ask(self, session: Session, message: Message) -> None:
-        """Handle a request of the agent's."""
-        method, id_ = message["method"], message["id"]
-        params = table(message.get("params"))
+    def asked(self, session: Session, method: str, id_: Any, params: Message) -> None:
+        """Open what the method asks; one that is told of waits for no answer."""
         if method == "cursor/ask_question":
             detail = text(params.get("title"))
             self.opens(session, id_, method, "tool_user_input", detail, params)
@@ -49,7 +47,7 @@ class CursorQuestions(Questions):
             self.opens(session, id_, method, "unknown", method, params)
             told(session, self.todos, method, params)
         else:
-            super().ask(session, message)
+            super().asked(session, method, id_, params)
 
 
 def told(session: Session, todos: Todos, method: str, params: Message) -> None:

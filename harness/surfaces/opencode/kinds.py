@@ -3,7 +3,16 @@
 from typing import Any, Final
 
 from harness.cassette import Frame
-from harness.surfaces.opencode.names import Told, changed_files, grows, route, table, text, unwrap
+from harness.surfaces.opencode.names import (
+    Told,
+    changed_files,
+    flawed,
+    grows,
+    route,
+    table,
+    text,
+    unwrap,
+)
 
 _HISTORY: Final = "GET /session/{id}/message"
 
@@ -70,11 +79,3 @@ class Kinds:
         if name == _HISTORY and status < 400 and self._told.history(message.get("body")):  # noqa: PLR2004 - HTTP
             return f"repeat response {name}"
         return f"{'error' if status >= 400 else 'response'} {name}"  # noqa: PLR2004 - HTTP
-
-
-def flawed(frame: Frame) -> str:
-    """Name what of the stream is no event: a comment, a rest without its end, or noise."""
-    words = text(frame.text)
-    if words.startswith((":", "event:", "id:", "retry:")) and "\ndata" not in words:
-        return "comment"
-    return "incomplete" if words.startswith(("data", "event", "id")) else "noise"

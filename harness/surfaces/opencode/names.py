@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from harness.canonical.names import CanonicalItemType, CanonicalRequestType
+from harness.cassette import Frame
 
 Message = dict[str, Any]
 
@@ -116,3 +117,11 @@ def session_of(kind: str, properties: Message) -> str:
         if isinstance(place.get("sessionID"), str):
             return str(place["sessionID"])
     return text(info.get("id")) if kind.startswith("session.") else ""
+
+
+def flawed(frame: Frame) -> str:
+    """Name what of the stream is no event: a comment, a rest without its end, or noise."""
+    words = text(frame.text)
+    if words.startswith((":", "event:", "id:", "retry:")) and "\ndata" not in words:
+        return "comment"
+    return "incomplete" if words.startswith(("data", "event", "id")) else "noise"

@@ -12,10 +12,10 @@ from harness.cassette import Frame, Header
 from harness.surfaces.ledger import Ledger
 from harness.surfaces.lines import exited
 from harness.surfaces.opencode.events import Events
-from harness.surfaces.opencode.kinds import flawed
 from harness.surfaces.opencode.names import (
     Message,
     Told,
+    flawed,
     ident,
     route,
     subject,
@@ -168,19 +168,25 @@ class Normalizer:
             if session.announced:
                 self.ledger.warn("the answer names a session that is known", UNSET)
             session.announce(synthesized=False)
-        elif name == "GET /session/{id}/message" and isinstance(body, list):
-            self._begin()
-            session = self.session(native)
-            session.announce()
-            if not body:
-                self.ledger.warn("the restored history is empty")
-            repeats, before = self._told.history(body), self.ledger.count
-            for told in body:
-                self.events.parts.restored(session, table(told))
-            if body and not repeats and self.ledger.count == before:
-                self.ledger.warn("the restored history has nothing that is an item", UNSET)
+        elif name == "GET /session/{id}/message":
+            self._restored(native, body)
         elif not name:
             self.ledger.warn("an answer to a request that is not known")
+
+    def _restored(self, native: str, body: Any) -> None:
+        if not isinstance(body, list):
+            self.ledger.warn("the restored history is no list", body)
+            return
+        self._begin()
+        session = self.session(native)
+        session.announce()
+        if not body:
+            self.ledger.warn("the restored history is empty")
+        repeats, before = self._told.history(body), self.ledger.count
+        for told in body:
+            self.events.parts.restored(session, table(told))
+        if body and not repeats and self.ledger.count == before:
+            self.ledger.warn("the restored history has nothing that is an item", UNSET)
 
     def _exit(self, frame: Frame) -> None:
         self.ledger.cause(frame, "process.exit")

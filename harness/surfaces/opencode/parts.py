@@ -10,6 +10,7 @@ from harness.canonical.names import CanonicalItemType, ContentStreamKind
 from harness.surfaces.ledger import Ledger
 from harness.surfaces.opencode.names import TOOLS, Message, ident, table, text
 from harness.surfaces.opencode.state import Part, Session
+from harness.surfaces.usage import flaw
 
 _OTHERS: dict[str, CanonicalItemType] = {
     "patch": "file_change",
@@ -44,7 +45,11 @@ class Parts:
         """Handle `message.part.updated`: a snapshot of the whole part."""
         told = table(properties["part"])
         kind, native = told.get("type"), ident(told["id"])
-        if kind == "step-finish":
+        part = session.parts.get(native)
+        if part is not None and part.item.open and kind not in part.kinds:
+            # It goes on as what it began as: its turn ends it, if nothing else does.
+            self.ledger.warn("a part was told again as another kind", told, session.turn)
+        elif kind == "step-finish":
             self._step(session, told)
         elif kind in {"text", "reasoning"}:
             self._text(session, native, told)
@@ -242,13 +247,11 @@ class Parts:
 
     def _whole(self, session: Session, native: str, told: Message) -> None:
         """A part that is told once, whole."""
-        part = session.parts.get(native)
-        if part is None:
-            role = self.roles.get(text(told.get("messageID")), "")
-            part = self._start(session, native, self._type(told, role) or "unknown", {})
-        if not part.item.open:
+        if native in session.parts:
             self.ledger.warn("a part that is over was told again", UNSET, session.turn)
             return
+        role = self.roles.get(text(told.get("messageID")), "")
+        part = self._start(session, native, self._type(told, role) or "unknown", {})
         payload = pl.ItemLifecyclePayload(part.item.type, "completed", data=_content(told))
         self.ledger.complete(part.item, "completed", payload)
 
@@ -261,6 +264,9 @@ class Parts:
         usage: Message = {"scope": "step", "tokens": tokens}
         if "cost" in told:
             usage["cost"] = told["cost"]
+        if said := flaw(usage):
+            self.ledger.warn(said, told, session.turn)
+            return
         self.ledger.emit(
             ev.ThreadTokenUsageUpdated, pl.ThreadTokenUsageUpdatedPayload(usage), **session.place
         )

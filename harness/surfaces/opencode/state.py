@@ -22,6 +22,12 @@ class Part:
         self.known: dict[str, Any] | None = None
         self.replaced: str | None = None
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """As what it may be told again while it is open: as what it began as."""
+        said = self.item.type in {"user_message", "assistant_message", "reasoning"}
+        return ("text", "reasoning") if said else ("tool",)
+
 
 class Session:
     """One `sessionID`: a thread. Its turn runs from the prompt, or `busy`, to `idle`."""

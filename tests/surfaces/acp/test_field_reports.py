@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from tests.surfaces.acp.wire import normalize
+from tests.surfaces.acp.wire import normalize, said, sent
 from tests.surfaces.codex.wire import is_made_up, of, one, reported, types, warnings
 
 
@@ -141,3 +141,9 @@ def test_log_lines_among_the_messages() -> None:
         "session.state.changed",
     ]
     assert one(events, "session.configured").payload.config["protocolVersion"] == 1
+
+
+def test_a_prompt_without_an_id_is_warned_about() -> None:
+    events = normalize([sent("session/prompt"), said("hi")])
+    assert warnings(events) == ["the client's prompt has no id: nothing can answer it"]
+    assert "turn.started" not in types(events)

@@ -1,7 +1,8 @@
 """The vocabulary is held to the schema's names, and the normalizer to the vocabulary."""
 
 from harness.surfaces import surface
-from harness.surfaces.acp.names import CLIENT, SERVED, UPDATES
+from harness.surfaces.acp.names import CLIENT, SERVED
+from harness.surfaces.acp.recorder import UPDATES
 from harness.surfaces.acp.updates import HANDLERS
 
 KINDS = surface("acp").vocabulary.kinds

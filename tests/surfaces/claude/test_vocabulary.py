@@ -7,9 +7,10 @@ import pytest
 
 from harness.canonical import EVENT_CLASSES
 from harness.surfaces import surface
-from harness.surfaces.claude_sdk.normalizer import Normalizer, kinds_of
+from harness.surfaces.claude_sdk.normalizer import Normalizer
 from tests.surfaces.claude.samples import SAMPLES
 from tests.surfaces.claude.wire import CLAUDE, HEADER, events_of, frames, is_made_up, kinds, types
+from tests.surfaces.handled import of_claude
 
 KINDS = surface(CLAUDE).vocabulary.kinds
 MAPPED = sorted(kind for kind, entry in KINDS.items() if entry.to)
@@ -46,7 +47,7 @@ ROWS = {
 
 
 def test_the_normalizer_handles_exactly_the_vocabulary() -> None:
-    mapped, passed = kinds_of(Normalizer(HEADER))
+    mapped, passed = of_claude(Normalizer(HEADER))
     assert mapped == set(MAPPED)
     assert passed == {kind for kind, entry in KINDS.items() if entry.ignored}
 

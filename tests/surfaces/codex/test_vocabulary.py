@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from importlib import import_module, util
+from importlib import util
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,9 @@ import pytest
 
 from harness.canonical import EVENT_CLASSES
 from harness.surfaces import surface
+from harness.surfaces.codex_app_server import normalizer as app
+from harness.surfaces.codex_exec import normalizer as exec_
+from tests.surfaces import handled
 from tests.surfaces.codex import samples
 from tests.surfaces.codex.wire import APP, EXEC, events_of, frames, header, is_made_up, kinds
 
@@ -20,8 +23,9 @@ MAPPED = [
 
 
 def normalizer_kinds(name: str) -> tuple[set[str], set[str]]:
-    module: Any = import_module(f"{surface(name).package}.normalizer")
-    return module.kinds_of(module.Normalizer(header(name)))  # type: ignore[no-any-return]
+    if name == APP:
+        return handled.of_app_server(app.Normalizer(header(name)))
+    return handled.of_exec(exec_.Normalizer(header(name)))
 
 
 @pytest.mark.parametrize("name", [APP, EXEC])

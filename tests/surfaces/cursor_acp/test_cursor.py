@@ -123,3 +123,17 @@ def test_a_merge_keeps_what_it_does_not_name() -> None:
         [("b", "pending")],
     ]
     assert warnings(events)[1:] == ["todos with a status that is not known: 'a' is 'cancelled'"]
+
+
+def test_a_request_asked_again_by_the_same_id_ends_the_first() -> None:
+    params = {"sessionId": "s1", "name": "A", "plan": "p", "todos": []}
+    ask = {"jsonrpc": "2.0", "id": 1, "method": "cursor/create_plan", "params": params}
+    events = events_of([prompt(), ask, ask])
+    assert [e.type for e in events if e.type.startswith("request.")] == [
+        "request.opened",
+        "request.resolved",
+        "request.opened",
+        "request.resolved",
+    ]
+    assert [e.payload.decision for e in of(events, "request.resolved")] == ["cancelled"] * 2
+    assert warnings(events) == ["request 1 is asked again before it is answered"]

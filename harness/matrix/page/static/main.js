@@ -53,6 +53,12 @@
       show("search");
       byId("find").value = at.search;
       await search.open(at.search);
+    } else if (at.law) {
+      await views.ready("laws");
+      if (own !== turn) return;
+      cells.hide();
+      show("laws");
+      views.point(at.law, moved);
     } else {
       const name = byId(`view-${at.view}`) ? at.view : "tables";
       await views.ready(name);
@@ -66,7 +72,7 @@
   // The filters are in the address of a view, so that it can be passed on.
   function remember() {
     const at = pairs(location.hash);
-    if (at.cassette || at.cell || at.scenario || at.search !== undefined) return;
+    if (at.cassette || at.cell || at.scenario || at.law || at.search !== undefined) return;
     history.replaceState(null, "", hash({ view: at.view || view, ...filter.chosen }));
   }
 

@@ -1,4 +1,4 @@
-// Search: cells and cassettes and kinds by their names at once, then the text of every frame.
+// Search: cells, cassettes, kinds and laws by their names at once, then the text of every frame.
 (() => {
   "use strict";
   const { all, badge, byId, count, el, filter, hash, plain, say, store, views } = harnessPage;
@@ -41,7 +41,10 @@
         const surface = row.closest(".block").dataset.surface;
         return el("li", {}, el("code", {}, row.querySelector("th").textContent.trim()), el("span", { class: "dim" }, surface), first ? el("a", { href: first.getAttribute("href") }, first.title) : el("span", { class: "dim" }, "not seen"));
       });
-    return [section("Cells", inCells), section("Cassettes", inCassettes), section("Native kinds", inKinds)];
+    const inLaws = all("#view-laws tbody tr")
+      .filter((row) => has(row.textContent))
+      .map((row) => el("li", {}, el("a", { href: row.querySelector("a").getAttribute("href") }, row.querySelector("th").textContent.trim()), el("span", { class: "dim" }, row.cells[1].textContent)));
+    return [section("Cells", inCells), section("Cassettes", inCassettes), section("Native kinds", inKinds), section("Laws", inLaws)];
   }
 
   function hit(cassette, row, words) {
@@ -87,10 +90,10 @@
     const own = (run += 1);
     const view = byId("view-search");
     const low = words.trim().toLowerCase();
-    const [index] = await Promise.all([store.index(), views.ready("native")]);
+    const [index] = await Promise.all([store.index(), views.ready("native"), views.ready("laws")]);
     if (own !== run) return;
     if (!low) {
-      view.replaceChildren(el("h1", {}, "Search"), el("p", { class: "lead" }, "Type a word: it is looked for in cells, cassettes, kinds, frames and events."));
+      view.replaceChildren(el("h1", {}, "Search"), el("p", { class: "lead" }, "Type a word: it is looked for in cells, cassettes, kinds, laws, frames and events."));
       return;
     }
     const frames = el("section", {}, el("h2", {}, "Frames and events"), el("output", { class: "dim" }, "Looking…"));

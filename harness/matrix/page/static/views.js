@@ -1,7 +1,7 @@
 // The lists: packed until they are first looked at.
 (() => {
   "use strict";
-  const { all, byId, filter, grid, store } = harnessPage;
+  const { all, byId, filter, grid, plain, store } = harnessPage;
 
   const waiting = new Map();
 
@@ -20,5 +20,19 @@
     return waiting.get(name) || Promise.resolve();
   }
 
-  harnessPage.views = { ready };
+  /** Point at a law in its list, which is shown. */
+  function point(name, focus) {
+    const list = byId("view-laws");
+    const link = all("tbody th a", list).find((a) => a.textContent === name);
+    for (const other of all("[aria-current]", list)) other.removeAttribute("aria-current");
+    const none = byId("no-law");
+    none.hidden = Boolean(link);
+    none.textContent = link ? "" : plain(`There is no law ${name}.`);
+    if (!link) return;
+    link.setAttribute("aria-current", "true");
+    link.closest("tr").scrollIntoView({ block: "center" });
+    if (focus) link.focus({ preventScroll: true });
+  }
+
+  harnessPage.views = { point, ready };
 })();

@@ -1,4 +1,4 @@
-"""What my-surface says, kind by kind, as events; the laws are judged each time."""
+"""What my-surface says, kind by kind, as events under the laws."""
 
 from pathlib import Path
 from typing import Any
