@@ -169,7 +169,7 @@ def questions(native: Any) -> list[Question]:
         return [replace(found[0], words=f"{message} {found[0].words}"), *found[1:]]
     for asked in native if isinstance(native, list) else []:
         options = asked.get("options") if isinstance(asked, dict) else None
-        labels = [str(o.get("label", "")) for o in options or [] if isinstance(o, dict)]
+        labels = [str(o["label"]) for o in options or [] if isinstance(o, dict) and o.get("label")]
         if isinstance(asked, dict):
             found.append(Question(str(asked.get("question", "")), labels))
     return found or [Question("", [])]
