@@ -20,7 +20,7 @@ from harness.conformance.levels import Held, held_to
 from harness.conformance.report import FAILED, UNUSABLE, CassetteResult, CheckResult, Report
 from harness.conformance.rerunning import Reruns, after, planned
 from harness.pending import NEW, waiting
-from harness.subject import Aside, Claims, Reference, Subject, told
+from harness.subject import Aside, Claims, Reference, Subject, exits_held, told
 from harness.surfaces import SurfaceError, surface
 
 _PART: Final = ".part"
@@ -133,7 +133,7 @@ def check_one(  # noqa: PLR0913 - a selection, and what it is held to
     result = unusable(target, "", "")
     try:
         # What the subject prints is no result of ours.
-        with redirect_stdout(Aside()):
+        with redirect_stdout(Aside()), exits_held():
             _judge(target, corpus, subject, rules, pins, result, held or held_to(subject))
     except CassetteError as error:
         where = f"{error.path}:{error.line}" if error.line else str(error.path)

@@ -28,6 +28,7 @@ from harness.subject import (
     Junk,
     Subject,
     coerce,
+    exits_held,
     listed,
     said,
 )
@@ -195,7 +196,7 @@ class _RaisedError(Exception):
 def _aside(call: Callable[..., Any], *arguments: Any) -> Any:
     """Call the subject; what it prints goes to stderr. Raises _RaisedError for what it raises."""
     try:
-        with redirect_stdout(Aside()):
+        with redirect_stdout(Aside()), exits_held():
             value = call(*arguments)
             return value if hasattr(value, "feed") else listed(value)
     except RAISED as error:

@@ -138,13 +138,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """End the normalizer as the protocol has it; the run fails where it does not end so."""
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """End the normalizer as the protocol has it; the run fails where it does not end so.
+
+    A run that is interrupted waits for nothing: it is ended at once.
+    """
     config = session.config
     run = config.stash.get(_RUN, None)
     if run is None:
         return
-    problem = run.problem()
+    problem = "" if exitstatus == pytest.ExitCode.INTERRUPTED else run.problem()
     run.end()
     output = getattr(config, "workeroutput", None)
     if output is not None:

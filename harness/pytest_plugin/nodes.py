@@ -16,10 +16,6 @@ class ReportError(Exception):
     """A part of a report, shown as it is."""
 
 
-class UnusableError(ReportError):
-    """Why a cassette cannot be judged."""
-
-
 def collected(session: pytest.Session, run: Run) -> Iterator[pytest.Collector]:
     """Make the collectors of a run, in the order of their ids."""
     for target in run.targets:
@@ -83,13 +79,13 @@ class CheckItem(pytest.Item):
         return cassette.orphan or cassette.run.judged(cassette.target)
 
     def setup(self) -> None:
-        """Judge the cassette. Raises UnusableError where this check cannot be judged for it."""
+        """Judge the cassette. Fails, as an error, where this check cannot be judged for it."""
         result = self.judged()
         if result.verdict == "not-claimed":
             pytest.skip(f"the normalizer does not claim {result.surface}")
         status = next((c.status for c in result.checks if c.id == self.name), None)
         if status is None or (result.verdict == "unusable" and status not in {"fail", "known"}):
-            raise UnusableError(trouble_text(result))
+            pytest.fail(trouble_text(result), pytrace=False)
 
     def runtest(self) -> None:
         """Say how the check came out. Raises ReportError where it failed."""

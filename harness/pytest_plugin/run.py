@@ -21,7 +21,15 @@ from harness.conformance.levels import Held, held_to
 from harness.conformance.report import CassetteResult
 from harness.output import UsageError
 from harness.project import CASSETTES, Project, ProjectError, find_project, of_documents
-from harness.subject import InProcess, Junk, Subject, SubjectError, coerce, listed
+from harness.subject import (
+    InProcess,
+    Junk,
+    Subject,
+    SubjectError,
+    coerce,
+    exits_held,
+    listed,
+)
 from harness.subject.choice import Choice, choices, running, stopped
 from harness.surfaces import SurfaceError, surface
 
@@ -204,7 +212,7 @@ class Run:
 
     def replay(self, name: str, normalizer: Normalizer | None) -> list[Replayed]:
         """Return the events that a normalizer gives for a cassette. Raises what it raises."""
-        with ExitStack() as stack:
+        with exits_held(), ExitStack() as stack:
             one = None if normalizer is None else stack.enter_context(_one(normalizer))
             subject = one or self.subject
             cassette = stack.enter_context(self.open(name))

@@ -15,7 +15,7 @@ from harness.subject.base import (
     told,
 )
 from harness.subject.faults import FaultError, Limits
-from harness.subject.inprocess import InProcess, Reference, reference
+from harness.subject.inprocess import InProcess, Reference, exits_held, reference
 from harness.subject.load import is_command, load_command, load_subject
 from harness.subject.stdio import Stdio
 
@@ -34,6 +34,7 @@ __all__ = [
     "Subject",
     "SubjectError",
     "coerce",
+    "exits_held",
     "is_command",
     "listed",
     "load_command",

@@ -26,7 +26,7 @@ from harness.output import UsageError
 from harness.recording.terminable import unwinding
 from harness.subject.base import Aside, Subject
 from harness.subject.faults import Limits
-from harness.subject.inprocess import Reference
+from harness.subject.inprocess import Reference, exits_held
 from harness.subject.load import is_command, load_command, load_subject
 from harness.subject.protocol import Levels
 
@@ -111,7 +111,7 @@ def running(choice: Choice) -> Iterator[Subject]:
         # An empty shell variable, most likely: nothing was asked for.
         raise UsageError("--normalizer is empty: write it as package.module:name, or as a command")
     if not is_command(spec):
-        with redirect_stdout(Aside()):
+        with redirect_stdout(Aside()), exits_held():
             subject = load_subject(spec)
         yield subject
         return

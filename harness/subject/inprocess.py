@@ -1,6 +1,9 @@
 """Subjects that run in this process."""
 
-from collections.abc import Callable, Iterable
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from harness.cassette import Frame, Header
@@ -61,3 +64,23 @@ class Reference:
 def reference(header: Header) -> Any:
     """Make the reference normalizer of a cassette's surface: `harness.subject:reference`."""
     return surface(header.surface).normalizer(header)
+
+
+@contextmanager
+def exits_held() -> Iterator[None]:
+    """Have `os._exit` raise SystemExit: a normalizer that ends the process ends no run as a pass.
+
+    So it is for this thread of this process. A child that it has forked ends as ever.
+    """
+    real, process, thread = os._exit, os.getpid(), threading.get_ident()
+
+    def held(status: int) -> Any:
+        if (os.getpid(), threading.get_ident()) != (process, thread):
+            real(status)
+        raise SystemExit(f"os._exit({status}) would end the harness too")
+
+    os._exit = held
+    try:
+        yield
+    finally:
+        os._exit = real

@@ -56,9 +56,9 @@ def load_subject(spec: str) -> InProcess:
     """Return the subject that `package.module:name` names; `name` may have dots.
 
     The name is a class or a function that takes a cassette's header and gives an object with
-    `feed(frame)` and `close()`. It runs in this process: one that ends it at once (`os._exit`, a
-    signal, C code), or in a replay writes to descriptor 1 itself, is out of reach, so a pass is
-    exit code 0 together with a report that is whole. The current folder is looked into as well,
+    `feed(frame)` and `close()`. It runs in this process: one that ends it at once in C code, or
+    in a replay writes to descriptor 1 itself, is out of reach, so a pass is exit code 0 together
+    with a report that is whole. The current folder is looked into as well,
     as `python -m` does. Raises SubjectError (exit code 5), saying what is missing.
     """
     module_name, colon, name = spec.partition(":")

@@ -1,5 +1,7 @@
 """A team's project, which has only the package: for the tests of the plugin."""
 
+import sys
+
 import pytest
 
 from tests.project_of_one import project_of_one
@@ -8,7 +10,12 @@ PLUGIN = "harness.pytest_plugin"
 """As the entry point names it: naming it again loads it once."""
 
 IDS = ("codex-exec/codex-0.163.0/text", "codex-exec/codex-0.163.0/command", "acp/cline-3.0.65/text")
-BROKEN = """
+SUBJECTS = '''
+import os
+import signal
+import subprocess
+import sys
+
 from msgspec.structs import replace
 
 from harness.surfaces import surface
@@ -33,12 +40,47 @@ class Twice:
 class Right(Twice):
     def feed(self, frame):
         return self.inner.feed(frame)
-"""
+
+
+class Ends(Right):
+    """Ends its process at the first frame of a conversation with a command."""
+
+    def __init__(self, header):
+        super().__init__(header)
+        self.bad = header.scenario == "command"
+
+    def feed(self, frame):
+        if self.bad:
+            self.end()
+        return super().feed(frame)
+
+    def end(self):
+        os._exit(0)
+
+
+class Killed(Ends):
+    def end(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Waits(Ends):
+    """Says where it is, has a child, and waits; both hold what it says it on until they end."""
+
+    def end(self):
+        said = os.open("here", os.O_WRONLY)
+        os.set_inheritable(said, True)
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], close_fds=False)
+        os.write(said, b"x")
+        signal.pause()
+'''
+
+SERVED = f"{sys.executable} -m harness.subject.serve"
+"""The program that puts one of them behind the protocol."""
 
 
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
     """Make it: two normalizers, and three cassettes with their expected output."""
-    pytester.makepyfile(team=BROKEN)
+    pytester.makepyfile(team=SUBJECTS)
     pytester.syspathinsert()
     project_of_one(pytester.path, *IDS)
     return pytester

@@ -2,14 +2,18 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.package.offline import environment, wheels
 from tests.reports.making import parsed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,18 +66,22 @@ def bash(script: str, folder: Path, env: dict[str, str]) -> subprocess.Completed
     )
 
 
-def step(name: str, job: dict[str, str], **inputs: str) -> subprocess.CompletedProcess[str]:
+def step(
+    name: str, job: dict[str, str], known: Mapping[str, str] | None = None, **inputs: str
+) -> subprocess.CompletedProcess[str]:
     """Run a step of the action as GitHub does: its expressions filled in, then bash."""
+    expressions = {
+        "github.action_path": str(ROOT),
+        "steps.install.outputs.program": "harness",
+        **(known or {}),
+    }
     given = {key: str(of["default"]) for key, of in ACTION["inputs"].items()} | inputs
     given_env = {}
     for key, value in STEPS[name]["env"].items():
         inner = re.fullmatch(r"\$\{\{ (\S+) \}\}", value)
         assert inner is not None
         where = inner[1]
-        given_env[key] = {
-            "github.action_path": str(ROOT),
-            "steps.install.outputs.program": "harness",
-        }.get(where) or given.get(where.removeprefix("inputs."), "")
+        given_env[key] = expressions.get(where) or given.get(where.removeprefix("inputs."), "")
     return bash(STEPS[name]["run"], Path(job["GITHUB_WORKSPACE"]), job | given_env)
 
 
@@ -135,6 +143,45 @@ def test_the_action_installs_its_own(job: dict[str, str], tmp_path: Path) -> Non
     asked = (tmp_path / "asked").read_text()
     assert asked == f"install -q -c {ROOT}/constraints.txt -e {ROOT}\n"
     assert (tmp_path / "output").read_text() == f"program={tmp_path}/temp/harness/bin/harness\n"
+
+
+@pytest.fixture(scope="session")
+def runner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where an action runs: a checkout of it, and wheels of what it requires, for want of a net."""
+    folder = tmp_path_factory.mktemp("runner")
+    shutil.copytree(
+        ROOT,
+        folder / "action",
+        ignore=shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "node_modules"),
+    )
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    of = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    wheels(of, folder / "links")
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_action_as_a_whole(runner: Path, job: dict[str, str], tmp_path: Path) -> None:
+    """Both steps in a row, as GitHub runs them; the first really installs the checkout."""
+    shutil.rmtree(tmp_path / "bin")
+    del job["PYTHONPATH"]
+    job |= environment(runner / "links") | {"HOME": str(tmp_path)}
+    action = {"github.action_path": str(runner / "action")}
+    done = step("install", job, known=action)
+    assert done.returncode == 0, done.stderr
+    name, _, program = (tmp_path / "output").read_text().strip().partition("=")
+    assert (name, program) == ("program", f"{tmp_path}/temp/harness/bin/harness")
+    action["steps.install.outputs.program"] = program
+    for subject, code in (("Good", 0), ("Broken", 1), ("None_", 5)):
+        (tmp_path / "output").unlink()
+        given = {"normalizer": f"subject:{subject}", "surface": "codex-exec", "junit": "out.xml"}
+        done = step("check", job, known=action, **given)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert (tmp_path / "output").read_text() == f"exit-code={code}\n"
+        assert ("\n::error " in f"\n{done.stdout}") is (code != 0)
+        assert parsed((tmp_path / "out.xml").read_bytes()).tag == "testsuites"
+    assert (tmp_path / "step.md").read_text().count("Conformance: ") == 3
 
 
 def fenced(name: str) -> str:

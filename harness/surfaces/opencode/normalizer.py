@@ -123,6 +123,8 @@ class Normalizer:
             self.ledger.cause(frame, "opencode.response", name)
             if not _is_request(message):
                 self.ledger.warn("the client sent what is no request")
+                # What answers it answers none of the requests before it.
+                self._sent.pop(number, None)
                 return
             self._sent[number] = (name, subject(message.get("path")))
             self._client(name, subject(message.get("path")))

@@ -53,3 +53,12 @@ def test_a_history_that_is_no_list_is_warned_about(body: Any) -> None:
     events = normalize([request(1, "GET", "/session/ses1/message"), response(1, 200, body)])
     assert warnings(events) == ["the restored history is no list"]
     assert types(events) == ["runtime.warning"]
+
+
+def test_an_answer_to_what_is_no_request_is_not_an_earlier_one_s() -> None:
+    odd = ("out", "http", {"request": 1, "method": "GET", "body": None})
+    events = normalize([PROMPT, odd, response(1, 200, [])])
+    assert warnings(events) == [
+        "the client sent what is no request",
+        "an answer to a request that is not known",
+    ]
