@@ -250,6 +250,9 @@ class Job:
                 with self._taped(server, header, secrets, home):
                     self._clean(writer, secrets)
                     self._finish(writer, session)
+                if self.client is not None:
+                    # Nothing is awaited in between: Ctrl-C comes before both, or after.
+                    self.client.placed()
                 return writer.path, session
         except (CassetteError, ScrubError) as error:
             raise RecordError(4, f"recording {header.id}: {error}") from error
@@ -352,9 +355,6 @@ class Job:
             with open_cassette(writer.path) as cassette:
                 for _ in cassette:
                     pass
-        if self.client is not None:
-            # Nothing is awaited in between: Ctrl-C comes before both, or after.
-            self.client.placed()
 
     def _scrubber(self, found: Found, home: Home, port: int) -> Scrubber:
         # What a recorded model says of the time, it said then.

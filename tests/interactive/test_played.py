@@ -1,5 +1,7 @@
 """A person at a terminal, in front of agents that are played back from shipped cassettes."""
 
+import os
+import select
 from collections.abc import Callable
 from pathlib import Path
 
@@ -232,10 +234,11 @@ def test_a_signal_leaves_the_terminal_as_it_was(
 
 def test_a_terminal_that_is_gone_keeps_nothing(starts: Starts) -> None:
     person = at_a_later_prompt(starts)
-    harness = Path(f"/proc/{person.harness}")
+    harness = os.pidfd_open(person.harness)
     person.child.close(force=False)
-    while harness.exists():
-        pass
+    # Readable once it has ended.
+    assert select.select([harness], [], [], 60)[0] == [harness]
+    os.close(harness)
     person.leaves_nothing()
     assert person.kept == []
 
@@ -258,3 +261,15 @@ def test_another_draft_of_that_name_stays(starts: Starts, tmp_path: Path) -> Non
     person.ends(0)
     assert old.read_text("utf-8") == "title: another\n"
     assert (tmp_path / "text-typed.yaml.new").exists()
+
+
+def test_a_draft_that_cannot_be_written_is_told_of(starts: Starts, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    person = starts(f"{APP}/text", "--draft", "there/draft.yaml")
+    person.sees("> ")
+    (tmp_path / "there").rmdir()
+    person.types("\r")
+    person.sees("writing the draft there/draft.yaml: No such file or directory")
+    person.ends(4)
+    # The cassette is whole, and in place.
+    assert person.kept == [f"out/{APP}/draft.jsonl"]
