@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from harness.conformance.laws.reruns import (
     Split,
     found,
     in_turns,
+    raised,
 )
 from harness.conformance.levels import ALWAYS
 from harness.conformance.report import CassetteResult, Violation
@@ -35,7 +37,8 @@ class Reruns:
         self._deterministic = Deterministic(Place(name))
         self._apart = Apart(Place(name))
         self._split = Split(Place(name))
-        # None sees bytes but what is behind a command.
+        # None sees messages and bytes but what is behind a command.
+        self._reopen = getattr(subject, "reopen", None)
         self._cut = getattr(subject, "open_split", None)
         self.laws = [self._deterministic, self._apart]
         if self._cut is not None:
@@ -80,8 +83,8 @@ class Reruns:
         with ExitStack() as stack:
             runs = []
             for law, upto in ((again, fed), (half, fed // 2)):
-                session = self._session(law, self._subject.open)
-                if session is None or self._repeats(law, session):
+                session = self._session(law, self._opening(half=law is half))
+                if session is None or self._repeats(law, session, upto):
                     continue
                 runs.append((Rerun(law, session, record, upto), _again(path, frames, stack)))
             if len(runs) == 2:  # noqa: PLR2004 - both
@@ -91,17 +94,22 @@ class Reruns:
                 while one.left >= 0:
                     one.feed(its, max(one.left, 1))
 
-    @staticmethod
-    def _repeats(law: Deterministic | Prefix, session: Any) -> bool:
+    def _opening(self, *, half: bool) -> Any:
+        """What opens one of the two runs in turns."""
+        return self._subject.open if self._reopen is None else partial(self._reopen, half=half)
+
+    def _repeats(self, law: Deterministic | Prefix, session: Any, upto: int) -> bool:
         """Whether a session is known to repeat the first run: then only its end is left."""
         repeats = getattr(session, "repeats", None)
         if repeats is None or not repeats():
             return False
         if isinstance(law, Prefix):
+            if upto:
+                law.place.frame, law.place.kind = upto, self._judge.record.kinds[upto - 1]
             try:
                 law.closing(session.close())
             except RAISED as error:
-                law.fail("", "an end after any frame, without an error", said(error))
+                raised(law, error)
         return True
 
     def _session(self, law: Deterministic | Prefix, opening: Any) -> Any:

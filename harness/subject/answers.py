@@ -14,6 +14,7 @@ from msgspec import UNSET, Struct, UnsetType
 from harness.canonical import EVENT_CLASSES, EventBase, ProviderRefs, Raw
 from harness.canonical.names import ProviderKind, RawSource
 from harness.canonical.payloads import Id
+from harness.subject.coded import Content
 from harness.subject.faults import FaultError
 
 BROKEN: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
@@ -81,10 +82,9 @@ class Reader:
     """Reads the events of one conversation, and remembers the last frames."""
 
     def __init__(self) -> None:
-        self._recent: dict[bytes, Any] = {}
-        self._keys: deque[bytes] = deque()
+        self._recent: deque[Content] = deque(maxlen=BACK)
 
-    def frames(self, answer: Any, frames: list[tuple[Any, bytes]]) -> list[list[Any]]:
+    def frames(self, answer: Any, frames: list[Content]) -> list[list[Any]]:
         """Return each frame's events. `frames` are their contents, and these as JSON.
 
         Raises FaultError for what is not a list of lists, one for each frame.
@@ -94,16 +94,9 @@ class Reader:
             raise FaultError(
                 "wrong-shape", f"{len(given)} lists of events for {len(frames)} frames"
             )
-        recent, keys = self._recent, self._keys
         out = []
-        for (content, key), events in zip(frames, given, strict=True):
-            # The last frame with that content, as the judge has it.
-            recent[key] = content
-            keys.append(key)
-            if len(keys) > BACK:
-                old = keys.popleft()
-                if old not in keys:
-                    del recent[old]
+        for known, events in zip(frames, given, strict=True):
+            self._recent.append(known)
             out.append([self._event(event) for event in events] if events else events)
         return out
 
@@ -122,8 +115,12 @@ class Reader:
         raw = unread.raw
         if raw is not UNSET:
             key = bytes(raw.payload)
-            content = self._recent.get(key, UNSET)
-            if content is UNSET:
+            # The last frame with that content, as the judge has it: nearly always this one.
+            for known, its in reversed(self._recent):
+                if its == key:
+                    content = known
+                    break
+            else:
                 try:
                     content = _any(key)
                 except BROKEN:

@@ -18,8 +18,9 @@ from harness.subject.base import RAISED, SubjectError, listed, told
 from harness.subject.load import load_subject
 from harness.subject.protocol import PROTOCOL, Close, Frames, Open, Request, Start, Stop
 
-_READ: Final = 1 << 20
-_SAID: Final = 1 << 13
+_READ: Final = 1 << 16
+"""Bytes that are read at once: more would be got from the system anew each time."""
+_SAID: Final = 1 << 16
 """Bytes of answers that are written at once, though more was asked already."""
 
 _decode: Final = msgspec.json.Decoder(Request).decode
@@ -74,9 +75,9 @@ class Server:
         return b'{"id":%d}\n' % id_
 
     def _of(self, conversation: str) -> "_Served":
-        if conversation not in self._open:
+        served: _Served | None = self._open.get(conversation)
+        if served is None:
             raise LookupError(f"no conversation {conversation!r} is open")
-        served: _Served = self._open[conversation]
         return served
 
 
@@ -130,7 +131,7 @@ def serve(make: Callable[[Header], Any], **about: Any) -> None:
     """
     said = {"name": getattr(make, "__name__", "normalizer"), "version": "0", "language": "python"}
     server = Server(make, said | about)
-    # What was imported stays, and frames and events make no cycles.
+    # What was imported stays, and frames and events make no cycles; a normalizer may.
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     # What the normalizer prints is no answer.

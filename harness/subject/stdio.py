@@ -1,28 +1,26 @@
 """The normalizer behind a command: one process for all cassettes, one conversation for each run.
 
 What a cassette's runs need is sent ahead, so that the subject works while the judge does. The
-first run gets large batches; the reruns, which are interleaved, get smaller ones, one of them
-begins with a message for each frame, and one message is cut within a character.
+first run gets large batches. The reruns, which are in turns, get other messages: the whole one for
+each frame, the half one small batches, one of which is cut within a character. What is too long to
+be sent ahead is sent as it is read: its half in a message for each frame, all of them cut.
 """
 
 import shlex
 import weakref
 from collections import deque
 from collections.abc import Sequence
-from itertools import chain, cycle, repeat
-from typing import Any, Final
+from itertools import repeat
+from typing import Any
 
 from harness.cassette import Frame, Header
 from harness.cassette.show import printable
 from harness.subject.base import Claims, SubjectError
+from harness.subject.coded import BATCH_FRAMES, Coded
 from harness.subject.connection import Connection
-from harness.subject.conversation import BATCH_FRAMES, Conversation, batches, code
+from harness.subject.conversation import Conversation
 from harness.subject.faults import TAIL, FaultError, Limits
-
-_SIZES: Final = (5, 3, 7, 13)
-"""How many frames a message of the reruns holds, in turn."""
-_SINGLE: Final = 8
-"""How many messages of the shorter rerun hold one frame, before the others."""
+from harness.subject.foretold import Foretold
 
 
 class Stdio:
@@ -60,9 +58,15 @@ class Stdio:
             return self._planned.popleft()
         return Conversation(self._connected(), header)
 
+    def reopen(self, header: Header, *, half: bool) -> Conversation:
+        """As `open`, for a rerun: in another way than the first run, where none was planned."""
+        if self._planned:
+            return self._planned.popleft()
+        return Conversation(self._connected(), header, "cut" if half else "singly")
+
     def open_split(self, header: Header) -> Conversation:
         """As `open`: a message for each frame, each in two pieces."""
-        return Conversation(self._connected(), header, fine=True)
+        return Conversation(self._connected(), header, "cut")
 
     def plan(self, header: Header, frames: Sequence[Frame], rerun: int) -> None:
         """Send all that the runs of a cassette need, to be opened in turn.
@@ -71,37 +75,21 @@ class Stdio:
         many. Raises FaultError where it cannot be started again.
         """
         connection = self._connected()
-        coded = [code(frame) for frame in frames]
+        coded = Coded(frames)
         whole, again, half = (Conversation(connection, header) for _ in range(3))
-        for batch in batches(coded, repeat(BATCH_FRAMES)):
-            whole.send(batch)
+        for start, end in coded.batches(repeat(BATCH_FRAMES)):
+            whole.send(coded, start, end)
         whole.send_close()
         # It begins while the rest is made.
         connection.process.flush()
-        coded = coded[:rerun]
-        upto = len(coded) // 2
-        cut = _cut([frame for frame, _, _ in coded[:upto]])
-        one = list(batches(coded, cycle(_SIZES)))
-        other = list(batches(coded[:upto], chain(repeat(1, _SINGLE), cycle(_SIZES))))
-        ahead = max(1, len(one) // 4)
-        for batch in one[:ahead]:
-            again.send(batch)
-        sent, done = ahead, 0
-        for number, batch in enumerate(other, 1):
-            half.send(batch, cut=done <= cut < done + len(batch))
-            done += len(batch)
-            # Spread evenly: either begins, goes on and ends in the midst of the other.
-            while (sent - ahead) * len(other) < number * (len(one) - ahead):
-                again.send(one[sent])
-                sent += 1
-        half.send_close()
-        for batch in one[sent:]:
-            again.send(batch)
-        again.send_close()
+        fed = min(rerun, len(frames))
+        ends = fed == len(frames)
+        foretold = Foretold(connection, coded)
+        foretold.send(again, half, fed, whole=ends)
         connection.process.flush()
-        whole.said = []
-        again.first, again.upto, again.whole = whole, len(coded), len(coded) == len(frames)
-        half.first, half.upto = whole, upto
+        whole.tell(foretold)
+        again.repeat(foretold, fed, whole=ends)
+        half.repeat(foretold, fed // 2, whole=False)
         self._planned = deque((whole, again, half))
 
     def finish(self) -> tuple[FaultError | None, str]:
@@ -154,11 +142,3 @@ class Stdio:
             self._finalizer = weakref.finalize(self, connection.process.end)
             self.claims = connection.start()
         return connection
-
-
-def _cut(frames: Sequence[bytes]) -> int:
-    """Choose the frame to cut: the last one with a character of several bytes, else the last."""
-    for number in range(len(frames) - 1, -1, -1):
-        if not frames[number].isascii():
-            return number
-    return len(frames) - 1

@@ -20,7 +20,8 @@ from typing import Final
 
 from harness.subject.faults import TAIL, FaultError, Limits
 
-_READ: Final = 1 << 20
+_READ: Final = 1 << 16
+"""Bytes that are read at once: more would be got from the system anew each time."""
 _PIPE: Final = 1 << 20
 """Bytes that a pipe should hold, where the system lets it be chosen: 64 KB else."""
 _NOTHING: Final = memoryview(b"")
@@ -97,10 +98,10 @@ class Process:
 
     def line(self) -> bytes:
         """Return the next line, without its line feed. Raises FaultError."""
-        if self._out or self._part:
-            self._write()
         if not self._lines:
             self._wait()
+        elif self._part or (self._out and self._out[0][0] <= self.received):
+            self._write()
         return self._lines.popleft()
 
     def idle(self) -> bool:

@@ -164,10 +164,13 @@ def test_ids_that_are_only_renumbered_are_no_finding(corpus: Corpus) -> None:
 
 
 class WrongItem(toy.Normalizer):
-    """Puts the second delta on another item."""
+    """Asks about another item, though that one is over."""
 
     def on_ask(self, data: dict[str, Any]) -> None:
+        item = self.items["native-a"]
+        item.open = True
         super().on_ask({**data, "itemId": "native-a"})
+        item.open = False
 
 
 def test_an_id_of_another_thing_is_a_finding(corpus: Corpus) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.canonical import EVENT_CLASSES, ProviderRefs, Raw
@@ -60,6 +60,7 @@ _EVENT_IDS = st.one_of(
 )
 
 
+@example(1, ["evt-0", "evt-1"])
 @given(st.integers(0, 12), st.lists(_EVENT_IDS, max_size=60))
 def test_a_repeated_event_id_is_found_and_nothing_else(own: int, ids: list[str]) -> None:
     law = EventIds(Place("x"))

@@ -62,8 +62,13 @@ def test_the_correct_one_passes_every_law(tmp_path: Path) -> None:
     assert (result.frames, result.events, result.fault) == (17, 19, "")
 
 
+@pytest.mark.parametrize("kept", [True, False], ids=["sent-ahead", "as-it-is-read"])
 @pytest.mark.parametrize("way", splits.WAYS)
-def test_what_depends_on_the_split_breaks_that_law_alone(tmp_path: Path, way: str) -> None:
+def test_what_depends_on_the_split_breaks_that_law_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, kept: bool
+) -> None:
+    if not kept:
+        monkeypatch.setattr(sys.modules["harness.conformance.check"], "SMALL", 0)
     result = judge(tmp_path, f"{sys.executable} -m tests.conformance.splits {way}")
     assert result.failed() == ["split"], result
     violations = result.check("split").violations

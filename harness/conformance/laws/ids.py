@@ -208,7 +208,9 @@ class EventIds(Law):
             one = [number, number]
             ranges.append(one)
         self._next = ""
-        if number == max(last for _, last in ranges):
+        # Where one prefix is counted in two shapes, what comes next may be of the other.
+        alone = all(key == shape or key[0] != prefix for key in self._counters)
+        if alone and number == max(last for _, last in ranges):
             self._shape, self._range = shape, one
             self._expect()
         return True

@@ -132,7 +132,8 @@ class Split(Law):
     id = "split"
     statement = (
         "the output is the same for any split of the byte stream: requests with one frame or "
-        "many, whose bytes come in pieces (of a normalizer behind a command)"
+        "many, whose bytes come in pieces (of a normalizer behind a command; each of the first "
+        f"{RERUN:,} frames is once alone in its request)"
     )
     source = "harness/README.md 'A normalizer behind a command'"
     example = "a character that two reads share becomes two question marks"
@@ -150,6 +151,16 @@ def found(law: "Apart | Split", trial: Law) -> None:
             result.violations.append(replace(violation, law=law.id, hint=law.hint))
         else:
             result.more += 1
+
+
+def raised(law: Law, error: BaseException) -> None:
+    """Let a law report what a rerun raised."""
+    law.fail(
+        "",
+        "no error, as in the first run",
+        said(error),
+        "an end may come after any frame, and a session knows of no other",
+    )
 
 
 def sent(session: Session, frames: Iterable[Frame]) -> Iterable[Frame]:
@@ -224,7 +235,8 @@ class _Run:
                 if type(events) is not list:
                     events = listed(events)
             except RAISED as error:
-                return self._raised(error)
+                raised(self._law, error)
+                return False
             if events:
                 self._take(events, seq, content)
             if renamer.count != counts[seq - 1]:
@@ -250,7 +262,7 @@ class _Run:
         try:
             return listed(self._session.close())
         except RAISED as error:
-            self._raised(error)
+            raised(self._law, error)
             return []
 
     def close(self) -> None:
@@ -265,15 +277,6 @@ class _Run:
                 f"{self._record.total:,} events in all, as in the first run",
                 f"{self._renamer.count:,}",
             )
-
-    def _raised(self, error: BaseException) -> bool:
-        self._law.fail(
-            "",
-            "no error, as in the first run",
-            said(error),
-            "an end may come after any frame, and a session knows of no other",
-        )
-        return False
 
     def _take(self, events: Sequence[Any], seq: int, content: Any) -> None:
         renamer, lines = self._renamer, self._lines

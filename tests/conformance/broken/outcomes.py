@@ -24,9 +24,10 @@ class FailedIsCompleted(More):
 
 
 class DeclinedIsCompleted(More):
-    """Forgets that the client has refused."""
+    """Forgets that the client has refused, which the ledger knows."""
 
     def status(self, data: dict[str, Any]) -> Any:
+        self.items[data["itemId"]].refused = False
         return "failed" if "code" in data else "completed"
 
 
