@@ -26,7 +26,8 @@ from harness.conformance.form import (
     encoder,
 )
 from harness.conformance.law import Handler, Law, Place, show
-from harness.conformance.laws.frames import Accounted, ClockLaw, Monotonic, RawLaw, Window
+from harness.conformance.laws.frames import Accounted, ClockLaw, Monotonic, RawLaw
+from harness.conformance.laws.handed import Handed, window
 from harness.conformance.laws.ids import EventIds, Ids, PayloadIds
 from harness.conformance.laws.items import Deltas, Items
 from harness.conformance.laws.nesting import Nesting, Tasks
@@ -114,7 +115,9 @@ class Judge:
         self.header = header
         self._kinds = rules.kinds
         self._ignored = rules.ignored
-        self._window = Window()
+        self._window = window(subject)
+        # What a normalizer can still change counts as it was when it was returned.
+        self._batch = 1 if isinstance(self._window, Handed) else BATCH
         self._ids = Ids(place)
         self._event_ids = EventIds(place)
         self._schema = Schema(place)
@@ -198,6 +201,7 @@ class Judge:
         name_of, ignored, place = self._kinds.of, self._ignored, self.place
         remember, iso, record = self._window.frames.append, self._clock.clock.iso, self.record
         renamer = self._renamer
+        hand = self._window.hand if isinstance(self._window, Handed) else None
         for frame in sent(session, frames):
             seq, at, content = frame.seq, frame.at, frame.data
             if content is UNSET:
@@ -206,7 +210,7 @@ class Judge:
             place.frame, place.kind = seq, kind
             remember((seq, at, content))
             try:
-                events = feed(frame)
+                events = feed(frame if hand is None else hand(frame))
                 if type(events) is not list:
                     events = listed(events)
             except ENDS:
@@ -356,7 +360,7 @@ class Judge:
                 self._schema.junk(malformed)
             lines.append(line)
             places.append(kind)
-        if len(lines) >= BATCH:
+        if len(lines) >= self._batch:
             self._flush()
         return named
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from harness.cassette import Frame, open_cassette
 from harness.conformance.judge import Judge
 from harness.conformance.law import Place
+from harness.conformance.laws.handed import window
 from harness.conformance.laws.reruns import (
     RERUN,
     Apart,
@@ -96,7 +97,12 @@ class Reruns:
                 session = self._session(law, self._opening(half=law is half))
                 if session is None or self._repeats(law, session, upto):
                     continue
-                runs.append((Rerun(law, session, record, upto), _again(path, frames, stack)))
+                runs.append(
+                    (
+                        Rerun(law, session, record, upto, window(self._subject)),
+                        _again(path, frames, stack),
+                    )
+                )
             if len(runs) == 2:  # noqa: PLR2004 - both
                 (one, its), (other, others) = runs
                 in_turns(one, other, its, others)
@@ -195,7 +201,7 @@ class Reruns:
         if session is None:
             return
         with ExitStack() as stack:
-            run = Rerun(law, session, self._judge.record, upto)
+            run = Rerun(law, session, self._judge.record, upto, window(self._subject))
             its = _again(path, frames, stack)
             while run.left >= 0:
                 run.feed(its, max(run.left, 1))

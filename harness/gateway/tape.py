@@ -27,9 +27,6 @@ from harness.gateway.filters import RequestFilter, ResponseFilter, is_filtered
 from harness.gateway.pace import cut
 from harness.recording.errors import RecordError
 
-SUFFIX: Final = ".model.yaml"
-"""A model's cassette stands beside its agent's, whose `.jsonl` gives place to this."""
-
 FORMAT: Final = 1
 _NAME: Final = "harness"
 
@@ -261,8 +258,3 @@ def read_interactions(path: Path) -> list[dict[str, Any]]:
 def _copied(response: dict[str, Any]) -> dict[str, Any]:
     # vcrpy turns bodies into text in place.
     return {**response, "body": dict(response["body"])}
-
-
-def model_path(agent_cassette: Path) -> Path:
-    """Return where the model's cassette of an agent's is."""
-    return agent_cassette.with_name(agent_cassette.name.removesuffix(".jsonl") + SUFFIX)

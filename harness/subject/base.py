@@ -51,7 +51,11 @@ class Session(Protocol):
 
 
 class Subject(Protocol):
-    """A normalizer under test; `name` is how reports call it."""
+    """A normalizer under test; `name` is how reports call it.
+
+    One that says that it is `trusted` changes no frame that it was fed, nor an event that it
+    returned: it is judged without copies.
+    """
 
     name: str
 

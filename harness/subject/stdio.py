@@ -26,6 +26,9 @@ from harness.subject.foretold import Foretold
 class Stdio:
     """A subject behind a command, run without a shell. `stop` it, also where something failed."""
 
+    trusted = True
+    """What is fed to it and what it gives are bytes."""
+
     def __init__(self, command: str, limits: Limits | None = None) -> None:
         self.name = command
         self.claims = Claims()

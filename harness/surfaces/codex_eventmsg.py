@@ -352,7 +352,7 @@ class EventMsgs(Handlers):
         if state := self._within(thread, turn, msg):
             native = str(msg.get("call_id", msg.get("id", "")))
             live = state.items.get(native)
-            if native in state.turn.requests:
+            if any(request.native == native for request in state.turn.requests.values()):
                 self.conversation.warn(f"{kind_of(msg)} is asked again", state=state)
                 return
             self.ledger.open_request(

@@ -88,7 +88,10 @@ class Request:
 
 
 class Turn:
-    """A turn that has started, with what is open in it, oldest first."""
+    """A turn that has started, with what is open in it by canonical id, oldest first.
+
+    Native ids may come again: a new process counts anew, in the turn that the old one left open.
+    """
 
     __slots__ = ("id", "items", "native", "open", "refs", "requests", "thread")
 
@@ -263,7 +266,7 @@ class Ledger:
         item.detail = payload.detail
         item.data = payload.data
         if turn is not None:
-            turn.items[native] = item
+            turn.items[item.id] = item
             thread = turn.thread
         else:
             item.thread = thread
@@ -303,7 +306,7 @@ class Ledger:
             self.resolve(request, UNSET, synthesized=True)
         item.open = False
         if item.turn is not None:
-            item.turn.items.pop(item.native, None)
+            item.turn.items.pop(item.id, None)
         payload = payload or pl.ItemLifecyclePayload(item.type, status, item.title)
         if item.refused and payload.status == "completed":
             payload = structs.replace(payload, status="declined")
@@ -340,7 +343,7 @@ class Ledger:
             request.item = item
             item.requests.append(request)
         if turn is not None:
-            turn.requests[native] = request
+            turn.requests[request.id] = request
         self.emit(
             ev.RequestOpened,
             payload,
@@ -368,7 +371,7 @@ class Ledger:
             request.item.refused = _REFUSAL.match(decision) is not None
         turn = request.turn
         if turn is not None:
-            turn.requests.pop(request.native, None)
+            turn.requests.pop(request.id, None)
         self.emit(
             ev.RequestResolved,
             pl.RequestResolvedPayload(request.type, decision, resolution),

@@ -154,6 +154,42 @@ def test_the_laws_hold_whatever_one_value_is_at_length(surface: str, data: st.Da
     hold(surface, data)
 
 
+GONE = object()
+"""In place of a value: it is not there."""
+
+FOUND = (
+    # A request that the same id is used for again, in the turn that a process left open.
+    ("claude-sdk/documents-1/kinds", 341, ("type",), GONE),
+    # A request that is resolved by the id of one that the process before this one had asked.
+    ("codex-app-server/documents-1/requests", 40, ("id",), " y "),
+)
+"""What the test at length has found: cassette, frame, place, value."""
+
+
+@pytest.mark.parametrize(("id_", "seq", "place", "value"), FOUND)
+def test_the_laws_hold_of_what_was_found(id_: str, seq: int, place: Place, value: Any) -> None:
+    with open_cassette(PROJECT.cassettes / f"{id_}.jsonl") as cassette:
+        header, frames = cassette.header, list(cassette)
+    old = frames[seq - 1]
+    assert (old.seq, at(old.data, place)) == (seq, "control_response" if value is GONE else 0)
+    data = without(old.data, place) if value is GONE else changed(old.data, place, lambda _: value)
+    frames[seq - 1] = replace(old, data=data)
+    assert violations(header, frames, Reference()) == ""
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_the_laws_hold_where_a_process_starts_anew_unannounced(surface: str) -> None:
+    """No exit went before it: what the last process left open has ids that are given anew."""
+    told = {h.scenario: (h, fs) for h, fs in cassettes(surface) if fs[0].channel == "start"}
+    scenarios = told.keys() & {"text", "command", "file-edit-approved", "client-files", "question"}
+    assert scenarios
+    for header, frames in (told[scenario] for scenario in sorted(scenarios)):
+        for n in range(1, len(frames), 1 if len(frames) < 80 else 9):
+            start = replace(frames[0], at=frames[n].at)
+            made = [*frames[:n], start, *frames[n:]]
+            assert violations(header, made, Reference()) == "", f"{header.id}, before frame {n + 1}"
+
+
 class Trusting:
     """The reference, but it takes a message's type on trust."""
 

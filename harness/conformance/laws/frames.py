@@ -97,7 +97,8 @@ class RawLaw(Law):
             "raw.payload",
             "the content of this frame, unchanged",
             got if len(got) < BACK else f"{got[:BACK]}… ({len(got):,} characters)",
-            "hand over the frame's content as it is: neither a part of it, nor parsed further",
+            "hand over the frame's content as it is: neither a part of it, nor changed, nor parsed "
+            "further",
         )
 
 

@@ -19,6 +19,7 @@ from harness.conformance.explain import explain
 from harness.conformance.form import BATCH, LINE_CLASSES, MALFORMED, Cause, Renamer, encoder
 from harness.conformance.law import Law, Where, show
 from harness.conformance.laws.frames import Window
+from harness.conformance.laws.handed import Handed
 from harness.conformance.report import PER_LAW
 from harness.ending import ENDS
 from harness.subject import Junk, Session, coerce, listed
@@ -176,11 +177,16 @@ class Rerun:
     """One more run of the first `upto` frames, then the end, compared with the record."""
 
     def __init__(
-        self, law: "Prefix | Deterministic", session: Session, record: Record, upto: int
+        self,
+        law: "Prefix | Deterministic",
+        session: Session,
+        record: Record,
+        upto: int,
+        window: Window,
     ) -> None:
         self.left = upto
         self._law = law
-        self._run = _Run(law, session, record)
+        self._run = _Run(law, session, record, window)
 
     def feed(self, frames: Iterator[Frame], most: int) -> None:
         """Feed at most so many frames more, and the end after the last. Raises CassetteError."""
@@ -209,12 +215,13 @@ def in_turns(again: Rerun, half: Rerun, one: Iterator[Frame], other: Iterator[Fr
 class _Run:
     """A run without laws: frames in, canonical bytes out, compared with the record."""
 
-    def __init__(self, law: Repeated, session: Session, record: Record) -> None:
+    def __init__(self, law: Repeated, session: Session, record: Record, window: Window) -> None:
         self._law = law
         self._session = session
         self._record = record
         self._renamer = Renamer()
-        self._window = Window()
+        self._window = window
+        self._batch = 1 if isinstance(window, Handed) else BATCH
         self._lines: list[Any] = []
         self._at = 0
         self._done = 0
@@ -225,6 +232,7 @@ class _Run:
         place, kinds, counts = self._law.place, self._record.kinds, self._record.counts
         feed, remember, renamer = self._session.feed, self._window.frames.append, self._renamer
         place.event, place.of = 0, None
+        hand = self._window.hand if isinstance(self._window, Handed) else None
         for frame in sent(self._session, frames):
             seq, content = frame.seq, frame.data
             if content is UNSET:
@@ -233,7 +241,7 @@ class _Run:
             self._last = fed = (seq, frame.at, content)
             remember(fed)
             try:
-                events = feed(frame)
+                events = feed(frame if hand is None else hand(frame))
                 if type(events) is not list:
                     events = listed(events)
             except ENDS:
@@ -246,7 +254,7 @@ class _Run:
             if renamer.count != counts[seq - 1]:
                 self._miscounted(counts[seq - 1])
                 return False
-            if len(self._lines) >= BATCH and not self.flush():
+            if len(self._lines) >= self._batch and not self.flush():
                 return False
         return True
 

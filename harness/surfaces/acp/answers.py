@@ -47,6 +47,10 @@ class Answers:
     def forget(self) -> None:
         """The process is gone: nothing of what it was asked will be answered."""
         self.started = False
+        self.new_process()
+
+    def new_process(self) -> None:
+        """Forget what the last process was asked: ids begin anew."""
         self._sent.clear()
 
     def expect(self, id_: Any, method: str, params: Message) -> None:

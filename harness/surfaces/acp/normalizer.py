@@ -40,8 +40,10 @@ class Normalizer(LineNormalizer):
         """See `LineNormalizer.warn`."""
         self.ledger.warn(message)
 
-    def new_process(self, frame: Frame) -> None:
+    def new_process(self, frame: Frame) -> None:  # noqa: ARG002 - its command line says nothing
         """See `LineNormalizer.new_process`. Its first answer is the evidence of a session."""
+        self.answers.new_process()
+        self.questions.new_process()
 
     def session(self, native: Any) -> Session:
         """Return the session of that native id, known from now on."""

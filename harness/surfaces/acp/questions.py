@@ -32,6 +32,13 @@ class Questions:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self.open: dict[Any, Question] = {}
+        self._left: list[Request] = []
+
+    def new_process(self) -> None:
+        """Forget what the last process had asked: ids begin anew."""
+        asked = (question.request for question in self.open.values())
+        self._left += (request for request in asked if request is not None and request.open)
+        self.open.clear()
 
     def ask(self, session: Session, message: Message) -> None:
         """Handle a request of the agent's; one that was asked by the same id is over."""
@@ -163,5 +170,8 @@ class Questions:
         """Resolve what is still open."""
         for question in self.open.values():
             if question.request is not None:
-                self.ledger.resolve(question.request, "cancelled", synthesized=True)
+                self._left.append(question.request)
+        for request in self._left:
+            self.ledger.resolve(request, "cancelled", synthesized=True)
+        self._left.clear()
         self.open.clear()

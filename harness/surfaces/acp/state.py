@@ -149,14 +149,17 @@ class Session:
             payload = pl.ItemLifecyclePayload(
                 role, "inProgress", data=self._said(role, data) or UNSET
             )
-            # No tool call's, even where that is empty.
-            own = f"\0message {self.ledger.count}"
             item = self.ledger.start_item(
-                self.item_turn, own, payload, self.item_refs(native), self.thread, synthesized=True
+                self.item_turn,
+                f"message {self.ledger.count}",
+                payload,
+                self.item_refs(native),
+                self.thread,
+                synthesized=True,
             )
-            # Messages share no native id: the turn closes them by the ledger's own.
+            # The session ends it, before its turn does.
             if item.turn is not None:
-                item.turn.items.pop(own, None)
+                item.turn.items.pop(item.id, None)
             talk = self.talk = Talk(role, native, item)
         stream = STREAMS.get(role)
         if words is not None and stream is not None:

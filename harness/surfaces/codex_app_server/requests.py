@@ -65,6 +65,7 @@ class RequestHandlers:
         self.threads = threads
         self._sent: dict[Any, tuple[str, Any]] = {}
         self._open: dict[Any, Open] = {}
+        self._left: list[Open] = []
         self._resolved: dict[Any, None] = {}
         self.responses: dict[str, Callable[[Any], None]] = {
             "initialize": self._initialized,
@@ -74,8 +75,11 @@ class RequestHandlers:
         }
 
     def new_process(self) -> None:
-        """Forget what the last process had been asked."""
+        """Forget what the last process was asked and had asked: ids begin anew."""
         self._sent.clear()
+        self._resolved.clear()
+        self._left += (q for q in self._open.values() if q.request.open)
+        self._open.clear()
 
     # The client's requests
 
@@ -246,8 +250,9 @@ class RequestHandlers:
 
     def close_all(self) -> None:
         """Resolve what is still open, after every turn has ended."""
-        for question in self._open.values():
+        for question in (*self._left, *self._open.values()):
             self.ledger.resolve(question.request, "cancelled", synthesized=True)
+        self._left.clear()
         self._open.clear()
 
     def sweep(self) -> None:
