@@ -17,6 +17,7 @@ from msgspec import Struct
 from harness import output as out
 from harness.cassette import FORMAT_VERSION, Agent, CassetteWriter, Channel, Header
 from harness.project import Project
+from harness.regular import read_text
 from harness.surfaces import surface, surfaces
 
 STORIES: Final = Path(__file__).parent
@@ -44,8 +45,10 @@ def read(path: Path) -> Story:
     """Read a story. Raises StoryError, naming the file."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        story = msgspec.convert(yaml.load(path.read_text("utf-8"), loader), Story)  # noqa: S506
-    except (OSError, UnicodeError, yaml.YAMLError, msgspec.ValidationError) as error:
+        story = msgspec.convert(yaml.load(read_text(path), loader), Story)  # noqa: S506
+    except OSError as error:
+        raise StoryError(f"{path}: {error.strerror}") from error
+    except (UnicodeError, yaml.YAMLError, msgspec.ValidationError) as error:
         raise StoryError(f"{path}: {error}") from error
     if not story.sources or not story.frames:
         raise StoryError(f"{path}: a story has its sources, and frames")
