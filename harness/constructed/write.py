@@ -94,7 +94,9 @@ def stories() -> list[Path]:
 
 
 def construct_command(project: Project, arguments: argparse.Namespace) -> int:
-    """Write the cassettes of the stories; return the exit code."""
+    """Write the cassettes of the stories; return the exit code. Raises SurfaceError."""
+    if arguments.surface is not None:
+        surface(arguments.surface)
     wanted = [p for p in stories() if arguments.surface in {None, p.parent.name}]
     if not wanted:
         out.note("harness construct: there is no such story")
