@@ -189,12 +189,45 @@ def test_a_root_that_is_none_is_not_exchanged_for_another(
         ["record", "--all", "--into", ""],
         ["show", TEXT, "--width", "-1"],
         ["record", "--timeout", "soon"],
+        ["mutate", "--least", "200"],
+        ["mutate", "--least", "-1"],
+        ["mutate", "--least", "nan"],
+        ["mutate", "--least", "most"],
+        ["schema", "--protocol", "--report"],
     ],
 )
 def test_a_value_that_means_nothing_is_usage(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["construct"], ["review", "--list"], ["check"], ["accept"], ["mutate"], ["vocabulary"]],
+)
+def test_a_surface_that_there_is_not_is_usage(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    code, out, err = run(capsys, *arguments, "--surface", "nosuch")
+    assert (code, out) == (2, "")
+    assert f"harness {arguments[0]}: no surface is called 'nosuch'; known: acp, " in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--language", "ts", "--report"], "--language ts is for the canonical events alone"),
+        (["--report", "--stage", "chat_event"], "--stage is of events"),
+        (["--protocol", "--stage", "legacy_out"], "--stage is of events"),
+    ],
+)
+def test_one_schema_is_asked_for_at_a_time(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    code, out, err = run(capsys, "schema", *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
 
 
 def test_no_corpus_is_nothing_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -45,7 +45,10 @@ def install_command(names: list[str], *, json: bool) -> int:
 
 
 def _named(name: str) -> list[tuple[Surface, Program]]:
-    """Return the programs of an agent: one for each pinned version. Raises AgentError."""
+    """Return the programs of an agent: one for each pinned version.
+
+    Raises UsageError for a name that no agent has, AgentError for one that is not from npm.
+    """
     known: dict[str, str] = {}
     found: dict[tuple[str, str], tuple[Surface, Program]] = {}
     for surface in surfaces().values():
@@ -60,4 +63,4 @@ def _named(name: str) -> list[tuple[Surface, Program]]:
         raise AgentError(f"installing {name}: it is not from npm; {known[name]}")
     near = difflib.get_close_matches(name, known, 1)
     hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known))}"
-    raise AgentError(f"installing {name}: no agent is called that; {hint}")
+    raise out.UsageError(f"installing {name}: no agent is called that; {hint}")

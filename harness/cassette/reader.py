@@ -1,7 +1,7 @@
 """Reading a cassette as a stream: memory does not grow with the file."""
 
 import hashlib
-import stat
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +13,7 @@ from msgspec import UNSET
 
 from harness.cassette.errors import CassetteError
 from harness.cassette.format import FORMAT_VERSION, Footer, Frame, Header, ending
+from harness.regular import NotRegularError, open_regular
 
 _BLOCK = 1 << 18
 _BUT_ONE = 2  # of the three fields for a frame's content, how many are absent
@@ -55,12 +56,11 @@ class CassetteReader:
         self.tail = b""
         self._hash = hashlib.sha256()
         try:
-            # A pipe or a device would be waited for, and a folder is none.
-            status = self.path.stat()
-            if not stat.S_ISREG(status.st_mode):
-                raise CassetteError(path, 0, "not a regular file", "see `harness list cassettes`")
-            self.size = status.st_size
-            self._file: BinaryIO = self.path.open("rb")
+            self._file: BinaryIO = open_regular(self.path)
+            self.size = os.fstat(self._file.fileno()).st_size
+        except NotRegularError as error:
+            hint = "see `harness list cassettes`"
+            raise CassetteError(path, 0, "not a regular file", hint) from error
         except OSError as error:
             raise CassetteError(
                 path, 0, f"could not be read: {error.strerror}", "see `harness list cassettes`"

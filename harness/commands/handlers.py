@@ -222,8 +222,11 @@ def new_surface(arguments: argparse.Namespace) -> int:
 
 def schema(arguments: argparse.Namespace) -> int:
     """Run `harness schema`; return its exit code."""
+    staged, other = arguments.stage != "normalized_out", arguments.protocol or arguments.report
+    if staged and other:
+        raise out.UsageError("--stage is of events: leave --protocol and --report out")
     if arguments.language == "ts":
-        if arguments.protocol or arguments.stage != "normalized_out":
+        if staged or other:
             raise out.UsageError("--language ts is for the canonical events alone")
         from harness.canonical.typescript import typescript
 

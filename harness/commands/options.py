@@ -193,7 +193,7 @@ def mutating(mutate: argparse.ArgumentParser) -> None:
         "--again", action="store_true", help="also those that were caught by what has not changed"
     )
     mutate.add_argument(
-        "--least", type=float, default=95.0, metavar="PERCENT", help="the score that holds"
+        "--least", type=percent, default=95.0, metavar="PERCENT", help="the score that holds"
     )
     mutate.add_argument(
         "--equivalents",
@@ -202,6 +202,17 @@ def mutating(mutate: argparse.ArgumentParser) -> None:
         default=Path(__file__).parent.parent / "mutation" / "equivalents.toml",
         help="mutants that no run can tell from the original, with their reasons",
     )
+
+
+def percent(text: str) -> float:
+    """Read a share of a hundred. Raises ArgumentTypeError."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:  # noqa: PLR2004 - per cent; false of NaN too
+        raise argparse.ArgumentTypeError(f"{text!r}: a number from 0 to 100 is needed")
+    return value
 
 
 def count(text: str) -> int:

@@ -245,10 +245,11 @@ def make_parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, o
         default="json",
         help="ts: the canonical events as TypeScript, with a strict decoder (default: json)",
     )
-    schema.add_argument(
+    other = schema.add_mutually_exclusive_group()
+    other.add_argument(
         "--protocol", action="store_true", help="of the messages to a normalizer behind a command"
     )
-    schema.add_argument("--report", action="store_true", help="of a line of a report instead")
+    other.add_argument("--report", action="store_true", help="of a line of a report instead")
     return parser
 
 

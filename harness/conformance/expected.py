@@ -12,6 +12,7 @@ import msgspec
 from harness.conformance.explain import explain
 from harness.conformance.form import settle
 from harness.conformance.law import Law, Place
+from harness.regular import open_regular
 
 STRETCH: Final = 1000
 """How many events after the first difference are aligned and explained."""
@@ -38,7 +39,7 @@ class Expected(Law):
         super().__init__(place)
         self.path = path
         try:
-            self._file: BinaryIO = path.open("rb")
+            self._file: BinaryIO = open_regular(path)
         except OSError as error:
             raise ExpectedError(path, 0, f"could not be read: {error.strerror}") from error
         self._lines = 0

@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct, field
 
 from harness.conformance.report import FAILED, UNUSABLE, CassetteResult, CheckResult, Violation
+from harness.regular import read_text
 
 NAME: Final = "known-failures.toml"
 
@@ -69,7 +70,7 @@ class Known:
     def read(cls, path: Path) -> Self:
         """Read a file. Raises KnownError."""
         try:
-            text = path.read_bytes().decode()
+            text = read_text(path)
             file = msgspec.convert(tomllib.loads(text), _File)
         except OSError as error:
             raise KnownError(f"{path}: {error.strerror}", UNUSABLE) from error

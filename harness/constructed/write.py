@@ -17,6 +17,7 @@ from msgspec import Struct
 from harness import output as out
 from harness.cassette import FORMAT_VERSION, Agent, CassetteWriter, Channel, Header
 from harness.project import Project
+from harness.regular import read_text
 from harness.surfaces import surface, surfaces
 
 STORIES: Final = Path(__file__).parent
@@ -44,8 +45,10 @@ def read(path: Path) -> Story:
     """Read a story. Raises StoryError, naming the file."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        story = msgspec.convert(yaml.load(path.read_text("utf-8"), loader), Story)  # noqa: S506
-    except (OSError, UnicodeError, yaml.YAMLError, msgspec.ValidationError) as error:
+        story = msgspec.convert(yaml.load(read_text(path), loader), Story)  # noqa: S506
+    except OSError as error:
+        raise StoryError(f"{path}: {error.strerror}") from error
+    except (UnicodeError, yaml.YAMLError, msgspec.ValidationError) as error:
         raise StoryError(f"{path}: {error}") from error
     if not story.sources or not story.frames:
         raise StoryError(f"{path}: a story has its sources, and frames")
@@ -91,7 +94,9 @@ def stories() -> list[Path]:
 
 
 def construct_command(project: Project, arguments: argparse.Namespace) -> int:
-    """Write the cassettes of the stories; return the exit code."""
+    """Write the cassettes of the stories; return the exit code. Raises SurfaceError."""
+    if arguments.surface is not None:
+        surface(arguments.surface)
     wanted = [p for p in stories() if arguments.surface in {None, p.parent.name}]
     if not wanted:
         out.note("harness construct: there is no such story")

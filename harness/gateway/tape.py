@@ -26,6 +26,7 @@ from harness.cassette.format import Agent
 from harness.gateway.filters import RequestFilter, ResponseFilter, is_filtered
 from harness.gateway.pace import cut
 from harness.recording.errors import RecordError
+from harness.regular import read_text
 
 FORMAT: Final = 1
 _NAME: Final = "harness"
@@ -144,7 +145,7 @@ class _Persister:
         # Not vcrpy's `CassetteNotFoundError`, nor its `CassetteDecodeError`: it would go on with
         # an empty cassette. Nor its own reading: that is in the locale's encoding.
         try:
-            return deserialize(path.read_bytes().decode("utf-8"), serializer)
+            return deserialize(read_text(path), serializer)
         except FileNotFoundError as error:
             raise RecordError(
                 4, f"the model's cassette {path}: no such file; record it with --live"
@@ -251,7 +252,7 @@ def save_tape(path: Path, cassette: Cassette, meta: Meta) -> None:
 
 def read_interactions(path: Path) -> list[dict[str, Any]]:
     """Return the interactions of a file as they stand in it. Raises OSError, ValueError."""
-    found: list[dict[str, Any]] = _Serializer.deserialize(path.read_text("utf-8"))["interactions"]
+    found: list[dict[str, Any]] = _Serializer.deserialize(read_text(path))["interactions"]
     return found
 
 

@@ -11,6 +11,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from harness.regular import is_absent, read_text
+
 DEFAULT: Final = Path(__file__).parent / "equivalents.toml"
 
 
@@ -34,11 +36,13 @@ def load(path: Path) -> dict[str, str]:
 
     Raises EquivalentsError for what is no such file, an empty reason, an id that stands twice.
     """
-    if not path.exists():
+    if is_absent(path):
         return {}
     try:
-        groups = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File).equivalent
-    except (OSError, UnicodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        groups = msgspec.convert(tomllib.loads(read_text(path)), _File).equivalent
+    except OSError as error:
+        raise EquivalentsError(f"{path}: {error.strerror}") from error
+    except (UnicodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise EquivalentsError(f"{path}: {error}") from error
     found: dict[str, str] = {}
     for group in groups:

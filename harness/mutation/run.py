@@ -24,6 +24,7 @@ from harness.conformance.corpus import Corpus, Target
 from harness.mutation.children import Job, cpu_limit, each
 from harness.mutation.modules import forget, replace, tracer
 from harness.mutation.sites import Module, Mutant
+from harness.regular import read_bytes
 from harness.subject import Subject
 
 CPU: Final = 3.0
@@ -91,7 +92,7 @@ class Bench:
         print_ = self._print()
         if kept is not None:
             with suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
-                found = msgspec.json.decode(kept.read_bytes(), type=tuple[str, Baseline])
+                found = msgspec.json.decode(read_bytes(kept), type=tuple[str, Baseline])
                 if found[0] == print_:
                     return found[1]
         whole = Baseline({}, {}, [])

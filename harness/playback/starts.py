@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from harness.playback.paths import Paths
 from harness.playback.segments import Recorded
 from harness.playback.shim import RECORDING
+from harness.regular import read_bytes
 
 
 class _Starts(Struct):
@@ -34,7 +35,7 @@ def started_before(
         return 0
     starts = _Starts(os.environ.get(RECORDING) or str(os.getppid()))
     with contextlib.suppress(OSError, msgspec.MsgspecError):
-        kept = msgspec.json.decode(state.read_bytes(), type=_Starts)
+        kept = msgspec.json.decode(read_bytes(state), type=_Starts)
         starts = kept if kept.client == starts.client else starts
     key = str(named[0].start)
     before = starts.counts.get(key, 0)

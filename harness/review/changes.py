@@ -21,6 +21,7 @@ from harness.conformance.expected import STRETCH
 from harness.conformance.explain import explain
 from harness.conformance.law import show
 from harness.pending import settled
+from harness.regular import read_bytes
 from harness.review.waiting import Waiting
 
 _ARROWS = {"in": "<-", "out": "->"}
@@ -177,7 +178,7 @@ def _stretch(old: Sequence[bytes], new: Sequence[bytes]) -> tuple[int, list[byte
 
 def _lines(path: Path, notes: list[str]) -> list[bytes]:
     try:
-        return path.read_bytes().splitlines()
+        return read_bytes(path).splitlines()
     except OSError as error:
         notes.append(f"{path}: could not be read: {error.strerror}")
         return []

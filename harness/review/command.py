@@ -19,6 +19,7 @@ from harness.review.changes import changes
 from harness.review.render import body, cut, heading, pages
 from harness.review.terminal import keys
 from harness.review.waiting import ReviewError, Waiting, find
+from harness.surfaces import surface
 
 Decision = Literal["accepted", "rejected", "skipped", "failed"]
 
@@ -40,8 +41,11 @@ def review_command(project: Project, arguments: argparse.Namespace) -> int:
     """Show what waits and do what is decided; return the exit code.
 
     0: nothing waits any more, or a list was asked for; 1: something still does; 2: a person is
-    needed and there is none; 4: something could not be done.
+    needed and there is none; 4: something could not be done. Raises SurfaceError for one that
+    there is not.
     """
+    if arguments.surface is not None:
+        surface(arguments.surface)
     items = find(project, arguments.names, arguments.surface, arguments.scenario)
     if arguments.list:
         return _list(items, json=arguments.json)

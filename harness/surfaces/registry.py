@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct, field
 
 from harness.canonical.names import RawSource
+from harness.regular import read_text
 from harness.surfaces.base import Kinds, MakeNormalizer, Preparation, Program
 
 T = TypeVar("T")
@@ -242,7 +243,7 @@ class Surface:
         path = self.folder / name
         try:
             loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-            return msgspec.convert(yaml.load(path.read_text("utf-8"), loader), kind)  # noqa: S506
+            return msgspec.convert(yaml.load(read_text(path), loader), kind)  # noqa: S506
         except (OSError, yaml.YAMLError, msgspec.ValidationError) as error:
             raise SurfaceError(f"{path}: {error}") from error
 

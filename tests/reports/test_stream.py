@@ -1,6 +1,7 @@
 """The stream: round trip, order, what is truncated, the schema."""
 
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import msgspec
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.cli import main
 from harness.conformance.reports.forms import rendered
 from harness.conformance.reports.live import Live
 from harness.conformance.reports.stream import ReportError, Selection, read_report, report_schema
@@ -84,6 +86,61 @@ def test_what_is_no_report_is_named_by_its_line(change: object, problem: str) ->
     with pytest.raises(ReportError) as error:
         read_report(change(lines), "x")
     assert problem in str(error.value)
+
+
+def _edited(old: bytes, new: bytes) -> Any:
+    return lambda kept: kept.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (_edited(b'"exit_code":0', b'"exit_code":1'), "exit code 1, its cases have 0"),
+        (_edited(b'"exit_code":0', b'"exit_code":256'), "exit code 256, its cases have 0"),
+        (_edited(b'"exit_code":0', b'"exit_code":-7'), "exit code -7, its cases have 0"),
+        (
+            _edited(b'"verdict":"pass"', b'"verdict":"fail"'),
+            "x:4: the case before, 'a', is 'fail' and fails no check",
+        ),
+        (
+            _edited(b'"status":"pass"', b'"status":"fail"'),
+            "x:4: the case before, 'a', is 'pass' and fails text",
+        ),
+        (
+            lambda kept: _edited(b'"verdict":"pass"', b'"verdict":"fail"')(
+                _edited(b'"status":"pass"', b'"status":"fail"')(kept)
+            ),
+            "its footer counts 2 pass verdicts, there are 2 fail",
+        ),
+        (_edited(b'"statuses":{"pass":2}', b'"statuses":{}'), "no statuses, there are 2 pass"),
+        (_edited(b'"events":16', b'"events":17'), "counts 17 events, there are 16"),
+        (_edited(b'"problem":""}\n', b'"problem":"x"}\n'), "a problem, and the exit code 0"),
+    ],
+)
+def test_a_footer_that_is_not_of_its_cases_is_refused(change: Any, problem: str) -> None:
+    whole = document(case("a", "pass", "pass"), case("b", "pass", "pass"), code=0)
+    kept = rendered("jsonl", whole)
+    footer = kept.splitlines()[-1] + b"\n"
+    assert read_report(kept.splitlines(keepends=True), "x") == whole
+    made = change(kept)
+    if problem.startswith("a problem"):
+        made = kept.replace(footer, change(footer))
+    assert made != kept
+    with pytest.raises(ReportError) as error:
+        read_report(made.splitlines(keepends=True), "x")
+    assert problem in str(error.value)
+
+
+def test_the_command_ends_with_4_where_the_footer_lies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = rendered("jsonl", document(case("a"), code=1))
+    path = tmp_path / "kept.jsonl"
+    path.write_bytes(kept)
+    assert main(["report", str(path)]) == 1
+    path.write_bytes(kept.replace(b'"exit_code":1', b'"exit_code":0'))
+    assert main(["report", str(path)]) == 4
+    assert "its footer has the exit code 0, its cases have 1" in capsys.readouterr().err
 
 
 class Claims:

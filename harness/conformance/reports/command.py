@@ -9,6 +9,7 @@ from harness.cassette.show import printable
 from harness.conformance.render import render_terminal
 from harness.conformance.reports.forms import STDOUT, shown, targets, write
 from harness.conformance.reports.stream import Document, read_report
+from harness.regular import open_regular
 
 
 def report_command(file: str, forms: Sequence[str]) -> int:
@@ -38,5 +39,5 @@ def say(document: Document) -> None:
 def _read(file: str) -> Document:
     if file == STDOUT:
         return read_report(sys.stdin.buffer, "standard input")
-    with Path(file).open("rb") as lines:
+    with open_regular(Path(file)) as lines:
         return read_report(lines, file)

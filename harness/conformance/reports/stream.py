@@ -4,7 +4,8 @@ JSON lines, one record each, written as the check goes. No footer means that the
 come to its end: the report is truncated, and never a pass.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,9 @@ from harness.conformance.report import (
 )
 from harness.subject import Claims
 from harness.subject.protocol import LEVELS, Level
+
+_WRONG: Final = frozenset({1, 2, 3, 4, 5})
+"""The exit codes of a run with which something was wrong as a whole."""
 
 FORMAT: Final = 1
 """The version of the report's form. Another one is refused, never guessed at."""
@@ -217,15 +221,12 @@ class Folding:
             return
         if self._due:
             raise ReportError(f"{self._due} results of the case before are missing")
+        _fits(document.report.cassettes[-1:])
         if isinstance(record, Case):
             self._due = record.checks
             document.report.cassettes.append(_result_of(record))
         else:
-            if record.cassettes != len(document.report.cassettes):
-                raise ReportError(
-                    f"its footer counts {record.cassettes} cassettes, "
-                    f"there are {len(document.report.cassettes)}"
-                )
+            _agrees(record, document.report)
             document.footer = record
             document.report.seconds = record.seconds
             document.report.problem = record.problem
@@ -252,6 +253,47 @@ class Folding:
                 record.note,
             )
         )
+
+
+def _fits(last: Sequence[CassetteResult]) -> None:
+    """Refuse a case whose verdict is not that of its results. Raises ReportError."""
+    for result in last:
+        failed = result.failed()
+        if failed and result.verdict not in {"fail", "unusable"}:
+            raise ReportError(
+                f"the case before, {result.id!r}, is {result.verdict!r} and fails {failed[0]}"
+            )
+        if not failed and result.verdict == "fail":
+            raise ReportError(f"the case before, {result.id!r}, is 'fail' and fails no check")
+
+
+def _agrees(footer: Footer, report: Report) -> None:
+    """Refuse a footer that is not of the cases before it. Raises ReportError.
+
+    Its exit code follows from them, unless it says what was wrong with the run as a whole.
+    """
+    cases = report.cassettes
+    verdicts = Counter(case.verdict for case in cases)
+    statuses = Counter(check.status for case in cases for check in case.checks)
+    for what, said, there in (
+        ("cassettes", footer.cassettes, len(cases)),
+        ("verdicts", footer.verdicts, dict(verdicts)),
+        ("statuses", footer.statuses, dict(statuses)),
+        ("events", footer.events, sum(case.events for case in cases)),
+    ):
+        if said != there:
+            raise ReportError(f"its footer counts {_told(said)} {what}, there are {_told(there)}")
+    code, due = footer.exit_code, report.exit_code
+    if not footer.problem and code != due:
+        raise ReportError(f"its footer has the exit code {code}, its cases have {due}")
+    if footer.problem and code not in _WRONG:
+        raise ReportError(f"its footer has a problem, and the exit code {code}")
+
+
+def _told(count: int | Mapping[Any, int]) -> str:
+    if isinstance(count, int):
+        return str(count)
+    return ", ".join(f"{number} {name}" for name, number in sorted(count.items())) or "no"
 
 
 def read_report(lines: Iterable[bytes], name: str | Path) -> Document:
