@@ -104,7 +104,7 @@ def test_a_mutant_is_caught_survives_or_never_ends(bench: Bench) -> None:
     found = outcomes(bench, told, unseen, unused, endless)
     assert found[told.id].status == "caught"
     assert found[told.id].cassette == "toy/toy-1/one"
-    assert set(found[told.id].checks) == {"expected", "accounted"}
+    assert set(found[told.id].checks) == {"expected", "accounted", "session"}
     assert (found[unseen.id].status, found[unseen.id].ran) == ("survived", 0)
     assert (found[unused.id].status, found[unused.id].ran) == ("survived", 1)
     assert found[endless.id].status == "timeout"

@@ -85,7 +85,7 @@ def cassette(  # noqa: PLR0913 - what a header may say
         field = next(f for f in ("data", "text", "b64") if getattr(frame, f) is not msgspec.UNSET)
         writer.frame(frame.at, frame.dir, frame.channel, field, getattr(frame, field))
     if finish:
-        writer.finish(complete=True, exit_code=0)
+        writer.finish(complete=True)
     else:
         path.with_name(path.name + ".part").rename(path)
     return path
