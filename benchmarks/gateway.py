@@ -60,7 +60,7 @@ async def _serve(what: str) -> None:
         print(listener.getsockname()[1], flush=True)
         await asyncio.Event().wait()
     upstream = Upstream(Live(f"http://127.0.0.1:{what}"), {"OPENAI_API_KEY": "benchmark-key-0000"})
-    async with Gateway(upstream, Reducer([], lambda: lambda text: text), [listener]):
+    async with Gateway(upstream, Reducer(list, lambda: lambda text: text), [listener]):
         print(listener.getsockname()[1], flush=True)
         await asyncio.Event().wait()
 

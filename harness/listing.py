@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate
@@ -9,6 +10,7 @@ from tabulate import tabulate
 from harness import output as out
 from harness.cassette import CassetteError
 from harness.cassette.show import printable
+from harness.pending import settled, tape_of, waiting, waiting_under
 from harness.project import Project
 from harness.scenarios import scenarios
 from harness.surfaces import surfaces
@@ -121,8 +123,23 @@ def _cassettes(project: Project) -> Rows:
             }
             if coverage.truncated:
                 row["problem"] = "truncated"
+        if waits := _waits(project, path):
+            row["waits"] = waits
         rows.append(row)
+    for new in waiting_under(project.cassettes):
+        if not (old := settled(new)).exists():
+            rows.append({"id": project.cassette_id(old), "waits": _waits(project, old)})
     return rows
+
+
+def _waits(project: Project, cassette: Path) -> list[str]:
+    """Return what of a cassette's files waits for `harness review`."""
+    files = {
+        "cassette": cassette,
+        "model": tape_of(cassette),
+        "expected": project.expected / f"{project.cassette_id(cassette)}.jsonl",
+    }
+    return [name for name, file in files.items() if waiting(file).exists()]
 
 
 def _agents() -> Rows:

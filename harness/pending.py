@@ -7,6 +7,14 @@ from typing import Final
 NEW: Final = ".new"
 """The suffix of a file that waits for `harness review`."""
 
+TAPE: Final = ".model.yaml"
+"""The suffix of a real model's answers, which belong to the cassette beside them."""
+
+
+def tape_of(cassette: Path) -> Path:
+    """Return where a real model's answers are that belong to a cassette."""
+    return cassette.with_name(cassette.name.removesuffix(".jsonl") + TAPE)
+
 
 def waiting(path: Path) -> Path:
     """Return where a change of a cassette or an expected file waits."""

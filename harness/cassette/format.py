@@ -84,8 +84,9 @@ class Frame(Struct, omit_defaults=True, forbid_unknown_fields=True, gc=False):
 class Footer(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The last line. `checksum` is `sha256:` and the digest of every byte before this line.
 
-    `exit_code` or `signal` is how the agent's (last) process ended; `complete` is whether the
-    conversation ran to the scenario's end.
+    `exit_code` or `signal` is how the agent's (last) process ended, as its exit frame has it;
+    `complete` is whether the conversation ran to the scenario's end: where it did not, the
+    cassette is a truncated one.
     """
 
     frames: int

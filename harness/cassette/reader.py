@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 import msgspec
 from msgspec import UNSET
@@ -39,9 +39,10 @@ _versions = msgspec.json.Decoder(_Version)
 class CassetteReader:
     """An open cassette: `header` at once, frames by iterating, `footer` after the last frame.
 
-    `truncated` says, once the frames are read, that there is no footer: the recorder was
-    killed. `tail` is then the start of the line that was being written, if any. `size` is the
-    file's, in bytes, when it was opened.
+    `truncated` says, once the frames are read, that the conversation is not whole: there is no
+    footer, since the recorder was killed, or the footer says so itself; `why` says which. `tail`
+    is the start of the line that was being written, if any. `size` is the file's, in bytes, when
+    it was opened.
 
     Raises CassetteError, with the line, for a file that is not a cassette, for a format
     version that is not known, for frames out of order, and for a footer that does not fit.
@@ -51,6 +52,7 @@ class CassetteReader:
         self.path = path if isinstance(path, Path) else Path(path)
         self.footer: Footer | None = None
         self.truncated = False
+        self.why = ""
         self.tail = b""
         self._hash = hashlib.sha256()
         try:
@@ -71,8 +73,11 @@ class CassetteReader:
 
     def __iter__(self) -> Iterator[Frame]:
         seq = at = 0
+        end: Any = None
         for frame in self._decoded():
             seq += 1
+            if frame.channel == "exit":
+                end = frame.data
             if frame.seq != seq:
                 raise self._error(seq + 1, f"frame {frame.seq} where {seq} was due")
             if frame.at < at:
@@ -83,13 +88,7 @@ class CassetteReader:
             if (frame.data is UNSET) + (frame.text is UNSET) + (frame.b64 is UNSET) != _BUT_ONE:
                 raise self._error(seq + 1, "a frame has exactly one of data, text and b64")
             yield frame
-        if self.footer is None:
-            self.truncated = True
-            return
-        if self.footer.frames != seq:
-            raise self._error(seq + 2, f"the footer counts {self.footer.frames} frames, not {seq}")
-        if self.footer.checksum != f"sha256:{self._hash.hexdigest()}":
-            raise self._error(seq + 2, "the checksum does not fit: the file was changed")
+        self._end(seq, end)
 
     def close(self) -> None:
         """Close the file; the reader gives no more frames."""
@@ -105,6 +104,27 @@ class CassetteReader:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _end(self, seq: int, end: Any) -> None:
+        """Judge how the file ends; `end` is the last exit frame's data. Raises CassetteError."""
+        if self.footer is None:
+            self.truncated, self.why = True, "it has no footer, so its recorder was killed"
+            return
+        if self.footer.frames != seq:
+            raise self._error(seq + 2, f"the footer counts {self.footer.frames} frames, not {seq}")
+        if self.footer.checksum != f"sha256:{self._hash.hexdigest()}":
+            raise self._error(seq + 2, "the checksum does not fit: the file was changed")
+        # The footer is not under its own checksum: it is held to what the frames say.
+        if isinstance(end, dict):
+            told = (self.footer.exit_code, self.footer.signal)
+            due = (end.get("code"), end.get("signal"))
+            if told != due:
+                raise self._error(
+                    seq + 2,
+                    f"the footer says {_ended(*told)}, and the last exit frame {_ended(*due)}",
+                )
+        if not self.footer.complete:
+            self.truncated, self.why = True, "its footer says that it is not complete"
 
     def _read_header(self) -> Header:
         line = self._file.readline()
@@ -184,6 +204,11 @@ class CassetteReader:
 
     def _error(self, line: int, problem: str, hint: str = _RE_RECORD) -> CassetteError:
         return CassetteError(self.path, line, problem, hint)
+
+
+def _ended(code: Any, signal: Any) -> str:
+    said = [f"exit code {code!r}"] if code is not None else []
+    return " and ".join(said + ([f"signal {signal!r}"] if signal is not None else [])) or "neither"
 
 
 def open_cassette(path: Path | str) -> CassetteReader:

@@ -24,7 +24,7 @@ def timeline(cassette: CassetteReader, width: int = 0) -> Iterator[str]:
         line = f"{frame.seq:>5} {frame.at / 1000:>8.3f}s {_ARROWS[frame.dir]} {frame.channel:<6} "
         line += summary(frame)
         yield line if not width or len(line) <= width else line[: width - 1] + "…"
-    if cassette.truncated:
+    if cassette.truncated and cassette.footer is None:
         yield "truncated: there is no footer, the recorder was killed"
         return
     footer = cassette.footer

@@ -52,24 +52,29 @@ def record(arguments: argparse.Namespace) -> int:
     """Run `harness record`; return its exit code."""
     from harness.recording.batch import Batch, record_all
 
-    return record_all(
-        Batch(
-            surfaces=arguments.surface,
-            scenarios=arguments.scenario,
-            all=arguments.all,
-            into=arguments.into or _writable(arguments).cassettes,
-            agent_path=arguments.agent_path,
-            timeout=arguments.timeout,
-            port=arguments.port,
-            isolate=arguments.isolate,
-            json=arguments.json,
-            verify=arguments.verify,
-            agents=arguments.agent,
-            corpus=arguments.into is None,
-            model=_model(arguments),
-            overwrite=arguments.overwrite,
-        )
+    batch = Batch(
+        surfaces=arguments.surface,
+        scenarios=arguments.scenario,
+        all=arguments.all,
+        into=arguments.into or _writable(arguments).cassettes,
+        agent_path=arguments.agent_path,
+        timeout=arguments.timeout,
+        port=arguments.port,
+        isolate=arguments.isolate,
+        json=arguments.json,
+        verify=arguments.verify,
+        agents=arguments.agent,
+        corpus=arguments.into is None,
+        model=_model(arguments),
+        overwrite=arguments.overwrite,
     )
+    if arguments.interactive:
+        from harness.interactive.command import record_interactively
+
+        return record_interactively(batch, arguments.draft)
+    if arguments.draft is not None:
+        raise out.UsageError("--draft is a choice of --interactive")
+    return record_all(batch)
 
 
 def check(arguments: argparse.Namespace) -> int:

@@ -28,6 +28,29 @@ def isolation(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def interactive(record: argparse.ArgumentParser) -> None:
+    """Add what `record` has for a person."""
+    person = record.add_argument_group(
+        "a person as the client",
+        "a terminal is needed; Esc or Ctrl-C interrupts the agent's turn, Ctrl-D at a prompt ends "
+        "the recording and keeps it, Ctrl-C there drops it; see docs/INTERACTIVE.md",
+    )
+    person.add_argument(
+        "--interactive",
+        action="store_true",
+        help="type the prompts, answer what is asked; the script of --scenario answers, or, with "
+        "--live, a real model (not with --model-cassette: that replays the result). Writes the "
+        "cassette and a scenario that replays it",
+    )
+    person.add_argument(
+        "--draft",
+        type=Path,
+        metavar="FILE.yaml",
+        help="where that scenario goes; its stem is the recording's name (default: "
+        "./SCENARIO-typed.yaml, or ./interactive.yaml)",
+    )
+
+
 def real_model(record: argparse.ArgumentParser) -> None:
     """Add what `record` may ask instead of the script."""
     real = record.add_argument_group(

@@ -62,7 +62,11 @@ def make_parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, o
         "--surface", action="append", default=[], metavar="S", help="may be given again"
     )
     record.add_argument(
-        "--scenario", action="append", default=[], metavar="ID", help="may be given again"
+        "--scenario",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="or a scenario's FILE.yaml; may be given again",
     )
     record.add_argument("--all", action="store_true", help="every scenario of the surfaces named")
     record.add_argument(
@@ -89,6 +93,7 @@ def make_parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - each command, o
         help="of the model server (default: a free one; with isolation, in the namespace)",
     )
     options.isolation(record)
+    options.interactive(record)
     options.real_model(record)
 
     check = command("check", do.check, "judge a normalizer on cassettes by the laws and expected/")

@@ -16,11 +16,20 @@ from harness.conformance.corpus import Corpus, Target, unusable
 from harness.conformance.expected import Expected, ExpectedError
 from harness.conformance.judge import LAWS, Judge, Rules
 from harness.conformance.known import Known
-from harness.conformance.levels import Held, held_to
-from harness.conformance.report import FAILED, UNUSABLE, CassetteResult, CheckResult, Report
+from harness.conformance.laws.subject import Runs
+from harness.conformance.levels import ALWAYS, Held, held_to
+from harness.conformance.report import (
+    FAILED,
+    UNUSABLE,
+    CassetteResult,
+    CheckResult,
+    Report,
+    Violation,
+)
 from harness.conformance.rerunning import Reruns, after, planned
+from harness.ending import ENDS
 from harness.pending import NEW, waiting
-from harness.subject import Aside, Claims, Reference, Subject, exits_held, told
+from harness.subject import Aside, Claims, Reference, Subject, exits_held, said, standard_open, told
 from harness.surfaces import SurfaceError, surface
 
 _PART: Final = ".part"
@@ -131,6 +140,7 @@ def check_one(  # noqa: PLR0913 - a selection, and what it is held to
     Raises nothing but what writing to `pins` does.
     """
     result = unusable(target, "", "")
+    standard_open()
     try:
         # What the subject prints is no result of ours.
         with redirect_stdout(Aside()), exits_held():
@@ -146,6 +156,10 @@ def check_one(  # noqa: PLR0913 - a selection, and what it is held to
         if pins is not None and isinstance(error, OSError):
             raise
         _own_fault(result, error)
+    except ENDS:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the harness raises none such: it is foreign
+        _foreign(result, error)
     after(subject, result)
     return result
 
@@ -161,6 +175,18 @@ def _own_fault(result: CassetteResult, error: Exception) -> None:
     )
     result.fault = "harness"
     traceback.print_exception(error)
+
+
+def _foreign(result: CassetteResult, error: BaseException) -> None:
+    """Say that what the subject gave raised where it was looked at."""
+    result.verdict = "fail"
+    runs = next((c for c in result.checks if c.id == ALWAYS), None)
+    if runs is None:
+        runs = CheckResult(ALWAYS, Runs.statement, Runs.source)
+        result.checks.append(runs)
+    runs.status = "fail"
+    due = "values that can be looked at without an error"
+    runs.violations.append(Violation(ALWAYS, result.id, 0, "", 0, "", "", due, said(error)))
 
 
 def _give_up(result: CassetteResult, problem: str, hint: str) -> None:
@@ -222,10 +248,7 @@ def _judge(  # noqa: PLR0913, PLR0917 - the parts of one verdict
     failed = any(c.status == "fail" for c in result.checks)
     result.verdict = "fail" if failed else "pass"
     if result.truncated:
-        result.problem = (
-            f"{target.path}: truncated after frame {result.frames}: it has no footer, so its "
-            "recorder was killed"
-        )
+        result.problem = f"{target.path}: truncated after frame {result.frames}: {cassette.why}"
         result.hint = "record it again with `harness record`"
     elif pinned is not None and not compared and held.to(Expected.id):
         result.problem = f"{pinned}: there is no expected output for this cassette"

@@ -18,11 +18,11 @@ from harness.conformance.render import render_terminal, report_json
 from harness.conformance.report import Report
 from harness.conformance.reports.forms import shown
 from harness.conformance.reports.live import Live
+from harness.ending import ENDS
 from harness.pending import in_ci, waiting_under
 from harness.project import Project, ProjectError, of_documents
 from harness.projection.stages import Stage, native_in, stage
 from harness.subject import (
-    RAISED,
     Aside,
     Given,
     Junk,
@@ -199,7 +199,9 @@ def _aside(call: Callable[..., Any], *arguments: Any) -> Any:
         with redirect_stdout(Aside()), exits_held():
             value = call(*arguments)
             return value if hasattr(value, "feed") else listed(value)
-    except RAISED as error:
+    except ENDS:
+        raise
+    except BaseException as error:
         raise _RaisedError(error) from error
 
 

@@ -35,10 +35,12 @@ from harness.conformance.laws.outcomes import Cancelled, Outcome
 from harness.conformance.laws.replay import Replay
 from harness.conformance.laws.reruns import Apart, Deterministic, Prefix, Record, Split, sent
 from harness.conformance.laws.schema import Schema
+from harness.conformance.laws.subject import Runs
 from harness.conformance.laws.text import Text
 from harness.conformance.laws.turns import Requests, Turns
 from harness.conformance.laws.usage import Usage
-from harness.subject import RAISED, Junk, Subject, coerce, listed, said, told
+from harness.ending import ENDS
+from harness.subject import Junk, Subject, coerce, listed, told
 from harness.surfaces.base import Kinds
 
 
@@ -47,24 +49,6 @@ class Rules(Struct, frozen=True):
 
     kinds: Kinds
     ignored: frozenset[str]
-
-
-class Runs(Law):
-    """The subject takes every frame, and the end, without an error."""
-
-    id = "subject"
-    statement = "the normalizer opens, takes every frame and the end, and raises nothing"
-    source = "harness/README.md 'The pipeline'"
-    example = "KeyError at a frame without `method`"
-
-    def raised(self, doing: str, error: BaseException) -> None:
-        """Report what the subject raised."""
-        self.fail(
-            "",
-            f"{doing} without an error",
-            said(error),
-            "a line that is not understood is warned about, not raised",
-        )
 
 
 LAWS: Final[tuple[type[Law], ...]] = (
@@ -173,6 +157,11 @@ class Judge:
         return self._prefix
 
     @property
+    def runs(self) -> Runs:
+        """The law that what the subject raises is reported to, in whichever run."""
+        return self._runs
+
+    @property
     def events(self) -> int:
         """How many events there were."""
         return self._renamer.count
@@ -186,11 +175,13 @@ class Judge:
         """Write the canonical lines to a file as they come."""
         self._pins = file
 
-    def run(self, frames: Iterable[Frame]) -> None:  # noqa: C901 - the loop, once
+    def run(self, frames: Iterable[Frame]) -> None:  # noqa: C901, PLR0912 - the loop, once
         """Feed the frames, then the end. Raises CassetteError and ExpectedError."""
         try:
             session = self._subject.open(self.header)
-        except RAISED as error:
+        except ENDS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises
             self._stop("opening a session", error)
             return
         feed = session.feed
@@ -209,7 +200,9 @@ class Judge:
                 events = feed(frame if hand is None else hand(frame))
                 if type(events) is not list:
                     events = listed(events)
-            except RAISED as error:
+            except ENDS:
+                raise
+            except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises
                 place.event, place.of = 0, None
                 self._stop(f"feed(frame {seq})", error)
                 return
@@ -222,7 +215,9 @@ class Judge:
         place.event, place.of, place.closing = 0, None, True
         try:
             events = listed(session.close())
-        except RAISED as error:
+        except ENDS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises
             self._stop("close()", error)
             return
         if events:
@@ -302,20 +297,22 @@ class Judge:
                         named, found, caused = True, seq, at
                         self._raw.elsewhere(raw.payload)
                     cause = Cause(raw.source, found, raw.method, raw.messageType)
-                if event.createdAt == created:
+                # What is no text says itself what it is equal to, so it is not asked.
+                stamp = event.createdAt
+                if stamp == created and type(stamp) is str:
                     clock.latest = at
                 else:
-                    clock.judge(event.createdAt, caused, at)
+                    clock.judge(stamp, caused, at)
                 before = self._delta
                 if (
                     type(event) is ContentDelta
                     and before is not None
-                    and event.itemId == before.itemId
-                    and event.turnId == before.turnId
-                    and event.threadId == before.threadId
-                    and event.sessionId == before.sessionId
-                    and event.requestId == before.requestId
                     and event.providerRefs is before.providerRefs
+                    and _same(event.itemId, before.itemId)
+                    and _same(event.turnId, before.turnId)
+                    and _same(event.threadId, before.threadId)
+                    and _same(event.sessionId, before.sessionId)
+                    and _same(event.requestId, before.requestId)
                 ):
                     line = renamer.again(event, cause)
                     for number, handle in AGAIN:
@@ -330,9 +327,12 @@ class Judge:
                         handle(laws[number], event)
                     fair = type(event) is ContentDelta and place.failures == failures
                     self._delta = event if fair else None
-                if not (self._own_ids and event.eventId == line.eventId):
-                    self._event_id(event.eventId, content)
-            except RAISED as error:  # A struct may hold anything.
+                id_ = event.eventId
+                if not (self._own_ids and id_ == line.eventId and type(id_) is str):
+                    self._event_id(id_, content)
+            except ENDS:
+                raise
+            except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises  # A struct may hold anything.
                 # Only a malformed event gets here, and it is reported, not raised.
                 named, self._delta = True, None
                 malformed = _malformed(event, error)
@@ -371,7 +371,9 @@ class Judge:
         places = self._places
         try:
             chunk = encoder.encode_lines(lines)
-        except Exception:  # noqa: BLE001 - a value that is no JSON: find it, and go on without
+        except ENDS:
+            raise
+        except BaseException:  # noqa: BLE001 - a value that is no JSON: find it, and go on without
             self._flush_broken(lines, places)
         else:
             self._schema.batch(chunk, lines, places)
@@ -383,7 +385,9 @@ class Judge:
             self._schema.one(line, kind)
             try:
                 chunk = encoder.encode(line)
-            except Exception:  # noqa: BLE001 - reported just now
+            except ENDS:
+                raise
+            except BaseException:  # noqa: BLE001 - reported just now
                 chunk = encoder.encode(JunkLine(MALFORMED.type, MALFORMED.problem))
             self._spread(chunk + b"\n", 1)
 
@@ -396,11 +400,18 @@ class Judge:
             self.record.keep(chunk)
 
 
+def _same(one: Any, other: Any) -> bool:
+    """Whether two ids are the same text; what is no text would say so of itself."""
+    return one is other or (type(one) is str and one == other)
+
+
 def _malformed(event: EventBase, error: BaseException) -> Junk:
     """What is wrong with an event struct that a law stumbled over."""
     problem = f"a part of it is not of its type ({type(error).__name__}: {told(error)})"
     try:
         decode_event(encode_event(event))
-    except RAISED as invalid:  # Whatever a foreign value does when written.
+    except ENDS:
+        raise
+    except BaseException as invalid:  # noqa: BLE001 - whatever a foreign normalizer raises  # Whatever a foreign value does when written.
         problem = told(invalid)
     return Junk(event.type, problem, show(event))

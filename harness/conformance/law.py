@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from harness.canonical import EventBase
 from harness.conformance.report import PER_LAW, CheckResult, Violation
-from harness.subject import RAISED
+from harness.ending import ENDS
 
 SHOWN: Final = 160
 """How many characters of a value are shown in a violation."""
@@ -140,6 +140,8 @@ def show(value: Any) -> str:
     """Return a value as a violation shows it: short, absent named as such."""
     try:
         text = "absent" if value is UNSET else repr(value)
-    except RAISED:
+    except ENDS:
+        raise
+    except BaseException:  # noqa: BLE001 - whatever a foreign normalizer raises
         text = f"<{type(value).__name__}>"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text):,} characters)"

@@ -19,17 +19,22 @@ from harness.conformance.laws.reruns import (
     Split,
     found,
     in_turns,
-    raised,
 )
 from harness.conformance.levels import ALWAYS
 from harness.conformance.report import CassetteResult, Violation
-from harness.subject import RAISED, FaultError, Subject, said
+from harness.ending import ENDS
+from harness.subject import FaultError, Subject, said, standard_open
 
 ALONE: Final = "a run alone differs too"
+STOPPED: Final = "the normalizer stopped in a rerun"
 
 
 class Reruns:
-    """Judges `deterministic`, `apart` and `split`, and the rest of `prefix`."""
+    """Judges `deterministic`, `apart` and `split`, and the rest of `prefix`.
+
+    What the subject raises is a finding of `subject` too, whatever it is held to: so they are run
+    at every level.
+    """
 
     def __init__(self, subject: Subject, judge: Judge, name: str) -> None:
         self._subject = subject
@@ -59,11 +64,16 @@ class Reruns:
         again, half = Deterministic(Place(self._name)), Prefix(Place(self._name))
         self._in_turns(path, frames, again, half, fed)
         apart = []
-        for trial, law, upto in (
-            (again, self._deterministic, fed),
-            (half, self._judge.prefix, fed // 2),
+        turns = "in turns with another"
+        if again.stopped and half.stopped and again.stopped[1] is half.stopped[1]:
+            # One process serves both: which of the two has ended it, nothing tells.
+            turns = "or of the other in turns with it"
+        for trial, law, upto, which in (
+            (again, self._deterministic, fed, "a second run"),
+            (half, self._judge.prefix, fed // 2, "a run of the first half"),
         ):
-            if trial.result.status == "fail" and self._passes_alone(path, frames, law, upto):
+            self._stopped(trial, law, f"{which}, {turns}")
+            if trial.result.status == "fail" and self._passes_alone(path, frames, law, upto, which):
                 apart.append(trial)
             if self._judge.frames > RERUN:
                 law.result.note = f"on the first {upto:,} of {self._judge.frames:,} frames"
@@ -114,17 +124,40 @@ class Reruns:
                 law.place.frame, law.place.kind = upto, self._judge.record.kinds[upto - 1]
             try:
                 law.closing(session.close())
-            except RAISED as error:
-                raised(law, error)
+            except ENDS:
+                raise
+            except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises
+                law.stop("close()", error)
         return True
 
     def _session(self, law: Deterministic | Prefix, opening: Any) -> Any:
-        """Open one more session; None where that fails, which the law reports."""
+        """Open one more session; None where that fails."""
         try:
             return opening(self._judge.header)
-        except RAISED as error:
-            law.fail("", "one more session", said(error))
+        except ENDS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises
+            law.stop("opening a session", error)
             return None
+
+    def _stopped(
+        self, trial: Deterministic | Prefix, law: Deterministic | Prefix, which: str
+    ) -> bool:
+        """Report what the subject raised in a run; return whether there is no more to be found.
+
+        It may come of the other run, or of how the frames are sent: so far the run differs.
+        """
+        if trial.stopped is None:
+            return False
+        doing, error, where = trial.stopped
+        self._judge.runs.raised_again(f"{doing} of {which}", error, where)
+        if trial is not law:
+            trial.fail("", "no error, as in the first run", said(error), where=where)
+            return False
+        for each in (law, self._apart, self._split):
+            if each.result.status == "pass":
+                each.not_judged(STOPPED)
+        return True
 
     def _passes_alone(
         self,
@@ -132,10 +165,13 @@ class Reruns:
         frames: Sequence[Frame] | None,
         law: Deterministic | Prefix,
         upto: int,
+        which: str,
     ) -> bool:
         """Run alone what differed in turns, whole and cut; each says what it finds."""
         before = law.place.failures
         self._once(path, frames, law, self._subject.open, upto)
+        if self._stopped(law, law, f"{which}, alone"):
+            return False
         if law.place.failures > before:
             for other in (self._apart, self._split):
                 if other.result.status == "pass":
@@ -145,6 +181,7 @@ class Reruns:
             return True
         cut = type(law)(Place(self._name))
         self._once(path, frames, cut, self._cut, upto)
+        self._stopped(cut, law, f"{which}, alone, each message in two pieces")
         if cut.result.status != "fail":
             return True
         found(self._split, cut)
@@ -205,4 +242,5 @@ def after(subject: Subject, result: CassetteResult) -> None:
 def _again(path: Path, frames: Sequence[Frame] | None, stack: ExitStack) -> Iterator[Frame]:
     if frames is not None:
         return iter(frames)
+    standard_open()
     return iter(stack.enter_context(open_cassette(path)))

@@ -14,6 +14,7 @@ from harness.gateway.apis import api_of
 from harness.loopback import OnLoopback
 from harness.loopback import gone as client_gone
 from harness.recording.errors import RecordError
+from harness.scenarios import Step
 
 NOT_FOUND: Final = 404
 ERROR: Final = 400
@@ -85,6 +86,10 @@ class Served(OnLoopback):
     def refusals(self) -> list[str]:
         """See `Model.refusals`."""
         raise NotImplementedError
+
+    def used(self, step: Step) -> bool:  # noqa: ARG002 - there is no script
+        """See `Model.used`."""
+        return False
 
     def unmet(self) -> list[str]:
         """See `Model.unmet`."""

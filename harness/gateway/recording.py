@@ -21,17 +21,16 @@ from harness.gateway.live import Gateway
 from harness.gateway.reduce import Normal, Reducer
 from harness.gateway.tape import (
     FORMAT,
-    SUFFIX,
     Meta,
     UnusableError,
     cassette_config,
     load_tape,
-    model_path,
     read_interactions,
     save_tape,
 )
 from harness.gateway.taped import PlayedModel
 from harness.gateway.upstream import Upstream
+from harness.pending import TAPE, tape_of
 from harness.recording.errors import RecordError
 from harness.recording.models import Live, Model, Taped
 from harness.scenarios import Scenario
@@ -46,7 +45,7 @@ class RealModel:
     def __init__(self, choice: Live | Taped, id_: str, into: Path) -> None:
         """Check all that can be checked before an agent is started. Raises RecordError."""
         self.choice = choice
-        self.path = model_path(into / f"{id_}.jsonl")
+        self.path = tape_of(into / f"{id_}.jsonl")
         self.upstream: Upstream | None = None
         self.keys: list[str] = []
         self.taken: list[Secret] = []
@@ -62,7 +61,7 @@ class RealModel:
                 # It is replaced once the new one is whole: but never what is no such file.
                 load_tape(self.path, cassette_config((), ()))
         else:
-            self.tape = choice.path or model_path((choice.corpus or into) / f"{id_}.jsonl")
+            self.tape = choice.path or tape_of((choice.corpus or into) / f"{id_}.jsonl")
             if not self.tape.exists():
                 raise RecordError(4, _none(self.tape))
             _, self.meta = load_tape(self.tape, cassette_config((), ()))
@@ -75,7 +74,7 @@ class RealModel:
         self, story: Scenario, normal: Callable[[], Normal], listener: socket.socket
     ) -> Served:
         """Return what listens for the agent. Raises RecordError (4)."""
-        reducer = Reducer((turn.prompt for turn in story.turns), normal)
+        reducer = Reducer(lambda: [turn.prompt for turn in story.turns], normal)
         if self.upstream is not None:
             return Gateway(self.upstream, reducer, [listener])
         return PlayedModel(self.tape, reducer, [listener], self._id.split("/")[1])
@@ -152,7 +151,7 @@ def _none(path: Path) -> str:
     there = (
         f"there are {others}: name one with --model-cassette FILE"
         if others
-        else (f"record one with --live (its name ends in {SUFFIX})")
+        else (f"record one with --live (its name ends in {TAPE})")
     )
     return f"the model's cassette {path}: no such file; {there}"
 

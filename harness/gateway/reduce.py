@@ -65,19 +65,21 @@ def stable(text: str) -> str:
 class Reducer:
     """Reduces the bodies of one conversation's requests.
 
-    `said` are the developer's own texts; `normal` makes, anew for each request, what gives a
-    text's paths, ids and names their fixed values.
+    `said` are the developer's own texts, asked anew for each request: a person's become more.
+    `normal` makes, anew too, what gives a text's paths, ids and names their fixed values.
     """
 
-    def __init__(self, said: Iterable[str], normal: Callable[[], Normal]) -> None:
-        self._said = sorted({text for text in said if text.strip()}, key=len, reverse=True)
+    def __init__(self, said: Callable[[], Iterable[str]], normal: Callable[[], Normal]) -> None:
+        self._of_developer = said
         self._normal = normal
 
     def body(self, body: bytes, content_type: str) -> bytes:
         """Return the reduced body: JSON with its keys in order, whatever it was before."""
         if not body:
             return b""
-        reduced = _Reduction(self._said, self._normal()).body(body, content_type)
+        said = {text for text in self._of_developer() if text.strip()}
+        longest = sorted(said, key=len, reverse=True)
+        reduced = _Reduction(longest, self._normal()).body(body, content_type)
         return msgspec.json.encode(reduced, order="sorted")
 
 

@@ -28,9 +28,6 @@ from harness.gateway.pace import cut
 from harness.recording.errors import RecordError
 from harness.regular import read_text
 
-SUFFIX: Final = ".model.yaml"
-"""A model's cassette stands beside its agent's, whose `.jsonl` gives place to this."""
-
 FORMAT: Final = 1
 _NAME: Final = "harness"
 
@@ -262,8 +259,3 @@ def read_interactions(path: Path) -> list[dict[str, Any]]:
 def _copied(response: dict[str, Any]) -> dict[str, Any]:
     # vcrpy turns bodies into text in place.
     return {**response, "body": dict(response["body"])}
-
-
-def model_path(agent_cassette: Path) -> Path:
-    """Return where the model's cassette of an agent's is."""
-    return agent_cassette.with_name(agent_cassette.name.removesuffix(".jsonl") + SUFFIX)

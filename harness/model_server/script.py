@@ -8,7 +8,7 @@ repeated request is the same place again, and the next attempt there.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -94,7 +94,7 @@ class Script:
     def __init__(self, scenario: Scenario, workspace: str) -> None:
         self.scenario = scenario
         self.workspace = workspace
-        self._responses = [turn.responses() for turn in scenario.turns]
+        self._split: list[list[tuple[Step, ...]]] = []
         self._attempts: Counter[Place] = Counter()
         self._used: set[int] = set()  # by id(): equal steps may stand in several places
         self._failed: Counter[int] = Counter()
@@ -102,6 +102,13 @@ class Script:
         self._answered: set[int] = set()
         self.staged: set[Place] = set()
         """The places whose task was given in stages: its agent runs beside the one that waits."""
+
+    @property
+    def _responses(self) -> list[list[tuple[Step, ...]]]:
+        """The model responses of each turn; a person's turns become more as they are typed."""
+        for turn in self.scenario.turns[len(self._split) :]:
+            self._split.append(turn.responses())
+        return self._split
 
     def is_side(self, request: Request) -> bool:
         """Return whether a request is the agent's own, beside the conversation."""
@@ -261,6 +268,10 @@ class Script:
                 self._held.add(place)
             self._used.add(id(step))
 
+    def used(self, step: Step) -> bool:
+        """Whether a step is used up."""
+        return self._left(step) is None
+
     def unused(self) -> list[str]:
         """Return the steps that were never used, readable, in the script's order.
 
@@ -348,7 +359,7 @@ class Script:
 
     def _expects(self, turn: int | None) -> str:
         """Return what would come next: after a turn the next prompt, else the first unused."""
-        turns: tuple[Turn, ...] = self.scenario.turns
+        turns: Sequence[Turn] = self.scenario.turns
         if turn is not None:
             left = [s for s in turns[turn].model if self._left(s) is not None]
             if left:
@@ -361,8 +372,12 @@ class Script:
 
 def _due(scenario: Scenario, turn: Turn) -> tuple[Step, ...]:
     """Return the steps that every agent comes to."""
-    if scenario.permissions == "ask" and turn.client.approvals == "decline":
+    client = turn.client
+    if scenario.permissions == "ask" and "decline" in {client.approvals, *client.decisions}:
         return turn.responses()[0]
+    if client.interrupt and not isinstance(turn.model[-1], Hold | Run):
+        # A person has interrupted where the script says nothing of it.
+        return ()
     return turn.model
 
 

@@ -23,7 +23,7 @@ from harness.model_server.mint import CREATED
 from harness.model_server.script import Place, Problem, Script, UnexpectedError
 from harness.model_server.tools import STAGES
 from harness.model_server.view import Api, Cut, Held, Logged, Reply, Request, Silence
-from harness.scenarios import Fail, Scenario
+from harness.scenarios import Fail, Scenario, Step
 
 APIS: tuple[Api, ...] = (openai_responses.API, openai_chat.API, anthropic_messages.API, gemini.API)
 
@@ -64,6 +64,10 @@ class ModelServer(OnLoopback):
     def unused(self) -> list[str]:
         """Return the steps never used so far, readable: `text.yaml:6: turn 1, say: Hello`."""
         return self._script.unused()
+
+    def used(self, step: Step) -> bool:
+        """See `Model.used`."""
+        return self._script.used(step)
 
     def refusals(self) -> list[str]:
         """Return the requests that the script does not expect, a line each."""

@@ -98,7 +98,7 @@ def plan(batch: Batch) -> list[tuple[Surface, str, str]]:
     rooms = _rooms(batch)
     if batch.agent_path and len(rooms) > 1:
         raise out.UsageError("--agent-path names the agent of one surface: name that --surface")
-    names = [scenario(name).id for name in batch.scenarios] or scenario_ids()
+    names = [_known(name) for name in batch.scenarios] or scenario_ids()
     work = []
     for room in rooms:
         if room.recorder is None:
@@ -106,14 +106,21 @@ def plan(batch: Batch) -> list[tuple[Surface, str, str]]:
         for agent in _agents(batch, room):
             excluded = room.manifest.excluded_for(agent)
             for name in names:
-                if name not in excluded:
+                id_ = Path(name).stem
+                if id_ not in excluded:
                     work.append((room, agent, name))
                 elif not batch.all:
                     raise RecordError(
                         out.NOTHING_RUN,
-                        f"{room.name} cannot express {name} with {agent}: {excluded[name]}",
+                        f"{room.name} cannot express {id_} with {agent}: {excluded[id_]}",
                     )
     return work
+
+
+def _known(name: str) -> str:
+    """Return the name of a scenario, or of its file. Raises ScenarioError."""
+    scenario(name)
+    return name
 
 
 def _rooms(batch: Batch) -> list[Surface]:
@@ -188,7 +195,7 @@ def _one(batch: Batch, room: Surface, agent: str, name: str) -> Outcome:
     if not batch.json:
         out.say(describe(recording))
     if batch.verify and recording.result != "differs":
-        return _verified(batch, agent, recording)
+        return verified(batch, agent, name, recording)
     return _judged(Outcome(room.name, agent, name, recording))
 
 
@@ -200,7 +207,7 @@ def _judged(outcome: Outcome) -> Outcome:
     return replace(outcome, problem="not what the cassette says", code=out.NOT_CONFORMING)
 
 
-def _verified(batch: Batch, agent: str, first: Recording) -> Outcome:
+def verified(batch: Batch, agent: str, name: str, first: Recording) -> Outcome:
     """Record a second time, elsewhere: it must be the same but for what is volatile.
 
     What was recorded of a real model is played then: it is asked once.
@@ -213,7 +220,7 @@ def _verified(batch: Batch, agent: str, first: Recording) -> Outcome:
         try:
             second = record(
                 first.surface,
-                first.scenario,
+                name,
                 Path(folder),
                 agent=agent,
                 agent_path=batch.agent_path,

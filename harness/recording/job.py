@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.cassette import (
     FORMAT_VERSION,
@@ -28,6 +29,7 @@ from harness.model_server import ModelServer
 from harness.playback.shim import PLAYED, Played
 from harness.recording.agents import Found, wrong_version
 from harness.recording.configure import configure
+from harness.recording.deciding import Client, Decider, OneByOne, is_one_by_one, own_copy
 from harness.recording.errors import RecordError
 from harness.recording.home import KEY, Home
 from harness.recording.isolation import IsolationError, Namespace, why_not
@@ -94,12 +96,15 @@ class Job:
         on_event: Callable[[Progress], None],
         model: Choice,
         placing: Placing,
+        client: Client | None = None,
     ) -> None:
+        self.client = client
         self.model = model
         self.real: RealModel | None = None
         self.room = room
         self.program = program
-        self.story = story
+        # Decided one by one, a turn's decisions are put into it.
+        self.story = replace(story, turns=own_copy(story.turns)) if is_one_by_one(story) else story
         self.into = into
         self.limits = limits
         self.port = port
@@ -190,7 +195,7 @@ class Job:
     ) -> tuple[Path, Session]:
         recorder = self.room.recorder
         setup = Setup(
-            scenario=self.story,
+            scenario=await self._set_up_for(),
             workspace=str(home.workspace),
             home=str(home.home),
             port=server.port,
@@ -206,7 +211,7 @@ class Job:
         driver: Driver | None = None
         first: list[Action] = []
         if hasattr(recorder, "make_driver"):
-            driver = recorder.make_driver(setup)
+            driver = recorder.make_driver(replace(setup, scenario=self.story))
             first = list(driver.begin())
         scrubber = self._scrubber(found, home, server.port)
         name = self.program.command
@@ -214,6 +219,7 @@ class Job:
         if found.played:
             keep_real(self._path(header))
         made = _missing_folders(self._path(header))
+        decider = self._decider(header)
         try:
             with CassetteWriter(self._path(header), header) as writer:
                 session = Session(
@@ -227,7 +233,10 @@ class Job:
                     namespace=namespace,
                     held=server.held,
                     on_frame=lambda n: self._recorded(n, found, server),
+                    decider=decider,
                 )
+                self._joined(session, header, server)
+                setup = replace(setup, scenario=self.story)
                 try:
                     await unless_failing(self._talk(session, setup, driver, first), server)
                 except RecordError as error:
@@ -241,6 +250,9 @@ class Job:
                 with self._taped(server, header, secrets, home):
                     self._clean(writer, secrets)
                     self._finish(writer, session)
+                if self.client is not None:
+                    # Nothing is awaited in between: Ctrl-C comes before both, or after.
+                    self.client.placed()
                 return writer.path, session
         except (CassetteError, ScrubError) as error:
             raise RecordError(4, f"recording {header.id}: {error}") from error
@@ -249,6 +261,24 @@ class Job:
                 # Only what is empty goes: a recording that came to be keeps its folders.
                 with contextlib.suppress(OSError):
                     folder.rmdir()
+
+    async def _set_up_for(self) -> Scenario:
+        """Return what the agent is set up for; a person types the first prompt before that."""
+        if self.client is None:
+            return self.story
+        await self.client.begin()
+        return self.client.base
+
+    def _joined(self, session: Session, header: Header, server: Model) -> None:
+        if self.client is not None:
+            self.client.joins(session, self.room.normalizer, header, server.used)
+
+    def _decider(self, header: Header) -> Decider | None:
+        if self.client is not None:
+            return self.client
+        if is_one_by_one(self.story):
+            return OneByOne(self.story, self.room.normalizer, header)
+        return None
 
     def _taped(
         self, server: Model, header: Header, secrets: list[Secret], home: Home
@@ -273,7 +303,8 @@ class Job:
         self, session: Session, setup: Setup, driver: Driver | None, first: list[Action]
     ) -> None:
         try:
-            async with asyncio.timeout(self.limits.seconds):
+            # A person takes what time it takes.
+            async with asyncio.timeout(None if self.client else self.limits.seconds):
                 if driver is None:
                     await self.room.recorder.converse(setup, session)
                 else:

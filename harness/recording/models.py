@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self, TypeAlias
 from msgspec import Struct
 
 from harness.recording.errors import RecordError
+from harness.scenarios import Step
 
 
 class Live(Struct, frozen=True):
@@ -55,6 +56,9 @@ class Model(Protocol):
 
     def refusals(self) -> list[str]:
         """Return what the agent asked and was not answered, a line each."""
+
+    def used(self, step: Step) -> bool:
+        """Whether a step of the script is used up; a real model has none."""
 
     def unmet(self) -> list[str]:
         """Return why, at the end, the conversation was not the one that was to be had."""

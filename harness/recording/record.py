@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness.recording.agents import Found, find_agent, wrong_version
+from harness.recording.deciding import Client
 from harness.recording.errors import RecordError
 from harness.recording.job import Job, Progress, Recording
 from harness.recording.models import Choice, Live
@@ -35,6 +36,7 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     on_event: Callable[[Progress], None] | None = None,
     limits: Limits | None = None,
     model: Choice = None,
+    client: Client | None = None,
 ) -> Recording:
     """Record a scenario into `into/SURFACE/AGENT-VERSION/SCENARIO.jsonl`.
 
@@ -53,12 +55,15 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     `model`: None is the scenario's script. A real model's answers are kept beside the cassette
     (`Live`), or played from there (`Taped`); live, the agent is isolated unless `isolate` is False.
 
+    `client` decides instead of the scenario, and there is no time limit; what is recorded is then
+    its `story`, into that one's name.
+
     Raises RecordError; then nothing was changed under `into`, and no process is left. Ctrl-C
     and SIGTERM end it the same way, and then do what they do.
     """
     try:
         room = surface(surface_name)
-        story = scenario(scenario_id)
+        story = client.base if client else scenario(scenario_id)
     except (SurfaceError, ScenarioError) as error:
         raise RecordError(2, str(error)) from error
     if room.recorder is None:
@@ -70,14 +75,14 @@ def record(  # noqa: PLR0913 - each is a choice of the command's
     except SurfaceError as error:
         raise RecordError(2, str(error)) from error
     excluded = room.manifest.excluded_for(program.agent)
-    if scenario_id in excluded:
-        reason = excluded[scenario_id]
-        raise RecordError(3, f"{room.name} cannot express {scenario_id}: {reason}")
+    if (id_ := Path(scenario_id).stem) in excluded:
+        raise RecordError(3, f"{room.name} cannot express {id_}: {excluded[id_]}")
     source = room.manifest.agent(program.agent) or AgentSource(program.agent)
     bounds = limits or Limits(seconds=source.timeout if timeout is None else timeout)
     placing = Placing(overwrite=overwrite)
     told = on_event or (lambda _: None)
-    job = Job(room, program, story, into, bounds, port, told, model, placing)
+    played = client.story if client else story
+    job = Job(room, program, played, into, bounds, port, told, model, placing, client)
     found = find_agent(room, agent_path, agent)
     _not_played(found, model, corpus=corpus)
     if isinstance(model, Live) and isolate is None:

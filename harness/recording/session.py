@@ -17,6 +17,7 @@ from harness.cassette.format import Channel, Direction
 from harness.cassette.scrub import Scrubber
 from harness.cassette.show import printable
 from harness.recording import process as processes
+from harness.recording.deciding import Decider
 from harness.recording.errors import RecordError
 from harness.recording.hands import Hands
 from harness.recording.isolation import Namespace
@@ -46,8 +47,12 @@ T = TypeVar("T")
 _encode = msgspec.json.Encoder().encode
 
 
-Item: TypeAlias = tuple[processes.Came | Literal["work"], Any, int]
-"""What came, or what follows from work that is done, and when."""
+Item: TypeAlias = tuple[processes.Came | Literal["work", "interrupt"], Any, int]
+"""What came, what follows from work that is done, or that a person interrupts; and when."""
+
+
+async def _nothing() -> bool:
+    return False
 
 
 class Limits(Struct, frozen=True):
@@ -85,7 +90,11 @@ class Session:
         namespace: Namespace | None = None,
         held: asyncio.Event | None = None,
         on_frame: Callable[[int], None] = lambda _: None,
+        decider: Decider | None = None,
     ) -> None:
+        self.interrupting: Callable[[], Awaitable[bool]] = _nothing
+        self._ended: Callable[[], bool] | None = None
+        self._decider = decider
         self.program = program
         self.name = name
         self.awaiting = "the agent's first line"
@@ -152,10 +161,18 @@ class Session:
         """See `Wire.unhandled`."""
         self.asked.append(what)
 
+    async def interrupt(self, ended: Callable[[], bool]) -> None:
+        """Interrupt the agent's turn, once what came before is dealt with, unless it has `ended`.
+
+        A turn that the agent has not told of yet is interrupted once it has. `Decider.interrupted`
+        is called when it is done.
+        """
+        await self._queue.put(("interrupt", ended, self._now()))
+
     async def frames(self) -> AsyncIterator[Frame]:
         """See `Wire.frames`. Raises RecordError where a limit is passed."""
         while self.goes_on:
-            came = await self._heard(await self._queue.get())
+            came = await self._heard(await self._got())
             if isinstance(came, Frame):
                 yield came
 
@@ -180,8 +197,7 @@ class Session:
 
     async def _coming(self, patience: float) -> Frame | list[Action] | None:
         try:
-            async with asyncio.timeout(patience):
-                item = await self._queue.get()
+            item = await self._got(patience)
         except TimeoutError:
             return None
         return await self._heard(item)
@@ -192,7 +208,7 @@ class Session:
         return came if isinstance(came, Frame) else None
 
     async def _calm(self) -> Frame | list[Action] | None:
-        coming = asyncio.ensure_future(self._queue.get())
+        coming = asyncio.ensure_future(self._got())
         holding = asyncio.ensure_future(self.held.wait())
         try:
             await asyncio.wait({coming, holding}, return_when=asyncio.FIRST_COMPLETED)
@@ -320,12 +336,42 @@ class Session:
         await self._queue.put((channel, what, self._now()))
 
     async def _next(self) -> Frame | list[Action] | None:
-        return self._take(*await self._queue.get())
+        return await self._decided(self._take(*await self._got()))
+
+    async def _got(self, patience: float | None = None) -> Item:
+        """Return what comes next, interrupting the turn where a person wants that before.
+
+        Raises TimeoutError after so many seconds in which nothing comes.
+        """
+        while True:
+            if self._ended is not None:
+                await self._interrupt(self._ended)
+            async with asyncio.timeout(patience):
+                item = await self._queue.get()
+            if item[0] != "interrupt":
+                return item
+            self._ended = item[1]
+
+    async def _interrupt(self, ended: Callable[[], bool]) -> None:
+        if ended():
+            self._ended = None
+        elif await self.interrupting():
+            self._ended = None
+            if self._decider is not None:
+                self._decider.interrupted()
+
+    async def _decided(self, came: T) -> T:
+        """Let what the client answers to this be decided before anyone acts on it."""
+        if isinstance(came, Frame) and self._decider is not None:
+            await self._decider.decide()
+        return came
 
     async def _heard(self, item: Item) -> Frame | list[Action]:
         """Take what came, for a client that still listens: its stream is not to end."""
         came = self._take(*item)
-        return await self._broken("the agent's stream of events ended") if came is None else came
+        if came is None:
+            return await self._broken("the agent's stream of events ended")
+        return await self._decided(came)
 
     def _overflow(self) -> NoReturn:
         raise RecordError(
@@ -335,12 +381,15 @@ class Session:
         )
 
     def _take(
-        self, channel: processes.Came | Literal["work"], what: Any, at: int
+        self, channel: processes.Came | Literal["work", "interrupt"], what: Any, at: int
     ) -> Frame | list[Action] | None:
         """Record what came and return it as the agent sent it; None for a stream's end.
 
         Of work that is done, return what follows from it.
         """
+        if channel == "interrupt":
+            # Nothing goes on any more that could be interrupted.
+            return []
         if channel == "work":
             # An agent that is gone waits for no answer.
             return what if self._exits_due else []
@@ -370,7 +419,10 @@ class Session:
             self._at, direction, channel, *self._scrubber.content(field, value)
         )
         self._on_frame(self._writer.frames)
-        return Frame(frame.seq, frame.at, direction, channel, **{field: value})
+        real = Frame(frame.seq, frame.at, direction, channel, **{field: value})
+        if self._decider is not None:
+            self._decider.saw(real)
+        return real
 
     def _now(self) -> int:
         return int((time.monotonic() - self._begun) * 1000)
@@ -385,6 +437,13 @@ async def drive(wire: Session, driver: Driver, first: Iterable[Action]) -> None:
 
     Raises RecordError (5) where the agent ends before, (1) where the driver gives up.
     """
+
+    async def interrupt() -> bool:
+        actions = list(driver.interrupt())
+        await _perform(wire, actions)
+        return bool(actions)
+
+    wire.interrupting = interrupt
     if await _perform(wire, first):
         return
     wire.awaiting = driver.awaiting

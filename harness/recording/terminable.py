@@ -7,6 +7,8 @@ import threading
 from collections.abc import Coroutine, Iterator
 from typing import Any, TypeVar, cast
 
+from harness.ending import UnwoundError
+
 T = TypeVar("T")
 
 
@@ -50,10 +52,6 @@ async def terminable(work: Coroutine[Any, Any, T]) -> T:
     return cast("T", done)
 
 
-class _UnwoundError(BaseException):
-    """A signal asked this process to end: nothing but the way out may catch it."""
-
-
 @contextlib.contextmanager
 def unwinding() -> Iterator[None]:
     """Within it SIGTERM and SIGHUP end the block as an exception does, then do what they do.
@@ -67,7 +65,7 @@ def unwinding() -> Iterator[None]:
 
     def unwind(number: int, _: object) -> None:
         came.append(number)
-        raise _UnwoundError
+        raise UnwoundError
 
     numbers = (signal.SIGTERM, signal.SIGHUP)
     before = {n: signal.getsignal(n) for n in numbers if signal.getsignal(n) != signal.SIG_IGN}
@@ -75,7 +73,7 @@ def unwinding() -> Iterator[None]:
         signal.signal(number, unwind)
     try:
         yield
-    except _UnwoundError:
+    except UnwoundError:
         pass
     finally:
         for number, handler in before.items():

@@ -20,10 +20,13 @@ from harness.conformance.check import canonical_lines
 from harness.conformance.expected import STRETCH
 from harness.conformance.explain import explain
 from harness.conformance.law import show
+from harness.pending import settled
 from harness.regular import read_bytes
 from harness.review.waiting import Waiting
 
 _ARROWS = {"in": "<-", "out": "->"}
+_EXCHANGE = b"\n- request:"
+"""How an exchange begins in vcrpy's file."""
 
 Marked = tuple[str, str]
 """A mark (`-` gone, `+` new, `~` changed, or a space) and a text."""
@@ -91,6 +94,8 @@ def _of_expected(item: Waiting) -> Changes:
 
 def _of_cassette(item: Waiting) -> Changes:
     made = Changes()
+    if item.tape is not None:
+        made.notes.append(f"a real model's answers wait with it: {_exchanges(item.tape)}")
     new, new_header = _cassette(item.path, made.notes)
     old, old_header = ([], {}) if item.isnew else _cassette(item.old, made.notes)
     for key in sorted(old_header.keys() | new_header.keys()) if old_header else []:
@@ -218,6 +223,17 @@ def _cassette(path: Path, notes: list[str]) -> tuple[list[Frame], dict[str, Any]
     except CassetteError as error:
         notes.append(f"{path.name}: {error.problem}")
     return frames, header
+
+
+def _exchanges(tape: Path) -> str:
+    """Say how many exchanges with its model a waiting tape has, and the older one."""
+    said = []
+    for path in (tape, settled(tape)):
+        try:
+            said.append(f"{path.name}, {path.read_bytes().count(_EXCHANGE)} exchanges")
+        except OSError:
+            said.append(f"no {path.name}")
+    return " (before: ".join(said) + ")"
 
 
 def _plain(frames: Iterable[Frame]) -> list[bytes]:

@@ -79,7 +79,8 @@ def _list(items: Sequence[Waiting], *, json: bool) -> int:
         out.say_json([_plain(item) for item in items])
         return out.OK
     for item in items:
-        out.say(printable(f"{_kind(item):<17} {item.path}"))
+        with_it = "" if item.tape is None else f" and {item.tape.name}"
+        out.say(printable(f"{_kind(item):<17} {item.path}{with_it}"))
     out.say(f"{len(items)} waiting" if items else "nothing waits")
     return out.OK
 
@@ -95,7 +96,7 @@ def _plain(item: Waiting) -> dict[str, Any]:
         "path": str(item.path),
         "old": None if item.isnew else str(item.old),
         "problem": item.problem() or "",
-    }
+    } | ({} if item.tape is None else {"model_cassette": str(item.tape)})
 
 
 def _all(items: Sequence[Waiting], decision: Decision, *, json: bool) -> int:

@@ -6,6 +6,11 @@ import termios
 import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
+
+from harness.pressed import pressed
+
+_MOST: Final = 1024
 
 
 @contextmanager
@@ -16,9 +21,15 @@ def keys() -> Iterator[Callable[[], str]]:
     """
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
+    waiting: list[str] = []
 
     def key() -> str:
-        return os.read(descriptor, 1).decode("ascii", "replace").lower()
+        while not waiting:
+            sent = os.read(descriptor, _MOST)
+            if not sent:
+                return ""
+            waiting.extend(pressed(sent))
+        return waiting.pop(0)
 
     try:
         tty.setcbreak(descriptor, termios.TCSADRAIN)

@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from harness.cassette import CassetteError, open_cassette
 from harness.conformance.form import settle
-from harness.pending import NEW, settled, waiting, waiting_under
+from harness.pending import NEW, settled, tape_of, waiting, waiting_under
 from harness.project import Project, ProjectError
+from harness.recording.errors import RecordError
 
 Kind = Literal["cassette", "expected"]
 
@@ -24,7 +25,8 @@ class ReviewError(Exception):
 class Waiting(Struct, frozen=True):
     """A file that waits: what it is of, where it is, and what it was when it was found.
 
-    `cassette` is the cassette that an expected file is of, or the waiting cassette itself.
+    `cassette` is the cassette that an expected file is of, or the waiting cassette itself; `tape`
+    are a real model's answers that wait with it, and go where it goes.
     """
 
     kind: Kind
@@ -32,6 +34,8 @@ class Waiting(Struct, frozen=True):
     path: Path
     cassette: Path
     stamp: tuple[int, int, int]
+    tape: Path | None = None
+    tape_stamp: tuple[int, int, int] = (0, 0, 0)
 
     @property
     def old(self) -> Path:
@@ -52,11 +56,16 @@ class Waiting(Struct, frozen=True):
         if (why := self.problem()) is not None:
             raise ReviewError(f"accepting {self.path}: {why}; reject it, or record or check again")
         self._same("accepting")
+        if self.tape is not None:
+            # First: stopped in between, the cassette waits still, and is accepted later.
+            self.tape.replace(settled(self.tape))
         self.path.replace(self.old)
 
     def reject(self) -> None:
         """Remove it; the old file stays. Raises ReviewError and OSError."""
         self._same("rejecting")
+        if self.tape is not None:
+            self.tape.unlink()
         self.path.unlink()
 
     def problem(self) -> str | None:
@@ -65,7 +74,7 @@ class Waiting(Struct, frozen=True):
             if not stat.S_ISREG(self.path.lstat().st_mode):
                 return "not a regular file"
             if self.kind == "cassette":
-                return self._cassette()
+                return self._cassette() or self._tape()
             with self.path.open("rb") as lines:
                 for number, line in enumerate(lines, 1):
                     try:
@@ -91,8 +100,27 @@ class Waiting(Struct, frozen=True):
             return f"line {error.line}: {error.problem}" if error.line else error.problem
         return None
 
+    def _tape(self) -> str | None:
+        if self.tape is None:
+            return None
+        if not stat.S_ISREG(self.tape.lstat().st_mode):
+            return f"{self.tape.name} is not a regular file"
+        try:
+            from harness.gateway.tape import (  # noqa: PLC0415 - an extra of its own
+                cassette_config,
+                load_tape,
+            )
+        except ImportError:
+            return None
+        try:
+            load_tape(self.tape, cassette_config((), ()))
+        except RecordError as error:
+            return str(error)
+        return None
+
     def _same(self, doing: str) -> None:
-        if _stamp(self.path) != self.stamp:
+        of_tape = _stamp(self.tape) if self.tape is not None else self.tape_stamp
+        if _stamp(self.path) != self.stamp or of_tape != self.tape_stamp:
             raise ReviewError(
                 f"{doing} {self.path}: it was changed or removed meanwhile; run `harness review` "
                 "again to see what it is now"
@@ -139,7 +167,10 @@ def _waiting(project: Project, path: Path) -> Waiting:
         return Waiting("expected", id_, path, cassette, _stamp(path))
     inside = whole.is_relative_to(project.cassettes.resolve())
     id_ = _id(whole.relative_to(project.cassettes.resolve()) if inside else path)
-    return Waiting("cassette", id_, path, path, _stamp(path))
+    tape = waiting(tape_of(settled(path)))
+    if not os.path.lexists(tape):
+        return Waiting("cassette", id_, path, path, _stamp(path))
+    return Waiting("cassette", id_, path, path, _stamp(path), tape, _stamp(tape))
 
 
 def _id(path: Path) -> str:

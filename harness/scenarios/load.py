@@ -24,7 +24,18 @@ def load_scenario(path: Path | str) -> Scenario:
 
 @cache
 def scenario(name: str) -> Scenario:
-    """Return the scenario of that id. Raises ScenarioError, naming the nearest."""
+    """Return the scenario of that id, or in that file, whose name ends in `.yaml`.
+
+    Raises ScenarioError, naming the nearest; also for a file of a shipped scenario's name, whose
+    recordings would pass for that one's.
+    """
+    if name.endswith(".yaml"):
+        path = Path(name)
+        if path.stem in scenario_ids() and path.resolve().parent != FOLDER.resolve():
+            raise ScenarioError(
+                path, 0, f"there is a scenario {path.stem!r} already", "rename the file"
+            )
+        return load_scenario(path)
     if name not in scenario_ids():
         import difflib  # noqa: PLC0415 - start-up
 

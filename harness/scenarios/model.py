@@ -3,6 +3,7 @@
 Provider-neutral: a step says `run`, never `exec_command` or `Bash`.
 """
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct, field
@@ -187,27 +188,45 @@ class Hold(Struct, frozen=True):
 Tool: TypeAlias = Run | Edit | Read | Todo | Ask | Task
 Step: TypeAlias = Think | Say | Tool | Parallel | Usage | Fail | Disconnect | Hold | Pause
 
-Capability: TypeAlias = Literal["files", "terminal"]
+Capability: TypeAlias = Literal["files", "terminal", "questions"]
 CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
-"""What a client may offer to do for the agent."""
+"""What a client may offer to do for the agent.
+
+`questions`, to answer what the model asks, is offered too wherever a turn has an `answer`.
+"""
+
+Decision: TypeAlias = Literal["allow", "decline", "always"]
+Interrupt: TypeAlias = Literal["text", "command", "start", "held"]
 
 
 class Client(Struct, frozen=True):
     """What the client decides in a turn.
 
     `approvals` answers every question for permission; `always` allows what is asked and all
-    that is like it. `interrupt` is when the client interrupts: at the last text delta, once a
-    command is running, or at the `start`, before the model has said anything; None is never.
-    `answer` is the option that it chooses where the model asks. `mode` is the mode that it sets
-    before its prompt; `resume` says that before its prompt it leaves the agent, and loads the
-    conversation again in a new one.
+    that is like it. Where they are not all answered the same, `decisions` are the answers in
+    order, and `answers` those to the model's questions; what is asked beyond them gets the last.
+    `interrupt` is when the client interrupts: at the last text delta, once a
+    command is running, at the `start`, before the model has said anything, or once it is `held`:
+    silent in its `hold`, whatever it has said; None is never.
+    `answer` is the option that it chooses where the model asks, or words of its own. `mode` is
+    the mode that it sets before its prompt; `resume` says that before its prompt it leaves the
+    agent, and loads the conversation again in a new one.
+
+    `together` are the answers to questions that are asked at once, while they are answered.
     """
 
-    approvals: Literal["allow", "decline", "always"] = "allow"
-    interrupt: Literal["text", "command", "start"] | None = None
+    approvals: Decision = "allow"
+    interrupt: Interrupt | None = None
     answer: str = ""
     mode: Literal["", "plan"] = ""
     resume: bool = False
+    decisions: tuple[Decision, ...] = ()
+    answers: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
+
+    def answer_to(self, number: int) -> str:
+        """Return the answer to a question: the number of it among those asked at once, from 0."""
+        return self.together[number] if number < len(self.together) else self.answer
 
 
 class Turn(Struct, frozen=True):
@@ -254,7 +273,7 @@ class Scenario(Struct, frozen=True):
     id: str
     title: str
     shows: tuple[Show, ...]
-    turns: tuple[Turn, ...]
+    turns: Sequence[Turn]
     permissions: Literal["ask", "automatic"] = "automatic"
     files: dict[str, str] = field(default_factory=dict)
     capabilities: tuple[Capability, ...] = ()

@@ -108,6 +108,16 @@ class Value:
         return isinstance(self.node, ScalarNode) and self.node.tag == "tag:yaml.org,2002:str"
 
     @property
+    def is_mapping(self) -> bool:
+        """Whether the node is a mapping."""
+        return isinstance(self.node, MappingNode)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the node is a list."""
+        return isinstance(self.node, SequenceNode)
+
+    @property
     def is_number(self) -> bool:
         """Whether the node is a whole number."""
         return isinstance(self.node, ScalarNode) and self.node.tag == "tag:yaml.org,2002:int"

@@ -4,7 +4,8 @@ Beside types, it holds what makes a scenario playable on every surface: each tur
 its own, every step can be reached, and a tool call has an answer. A turn ends in one of:
 
 - what the model says last;
-- `hold`, where the client interrupts at the text, or, with nothing said, at the start;
+- `hold`, where the client interrupts at the text, or, with nothing said, at the start, or once
+  the model is held, whatever it has said;
 - `run`, where the client interrupts the command;
 - `fail` with `times: always`, or `disconnect`.
 
@@ -15,15 +16,18 @@ used is always a fault.
 import re
 from itertools import combinations
 from pathlib import Path
+from typing import get_args
 
 from harness.scenarios.model import (
     CAPABILITIES,
     SHOWS,
     Ask,
     Client,
+    Decision,
     Disconnect,
     Fail,
     Hold,
+    Interrupt,
     Parallel,
     Run,
     Say,
@@ -112,25 +116,41 @@ def _turn(value: Value, reader: Steps) -> Turn:
 def _client(value: Value | None, steps: tuple[Step, ...], turn: Value) -> Client:
     keys = value.mapping(_CLIENT) if value else {}
     asks = [step for step in steps if isinstance(step, Ask)]
-    answer = ""
+    answers: tuple[str, ...] = ()
     if "answer" in keys:
         options = {option for step in asks for option in step.options}
         if not options:
             raise keys["answer"].error("nothing is asked in this turn", "remove `answer`")
-        answer = keys["answer"].choice(sorted(options))
+        listed = keys["answer"]
+        every = listed.list() if listed.is_list else [listed]
+        answers = tuple(_answer(value, options) for value in every)
     elif asks:
         raise turn.error(f"`{turn.name}` asks, and its client has no `answer`", "add it")
     if "resume" in keys:
         keys["resume"].true()
+    decisions = _decisions(keys["approvals"]) if "approvals" in keys else ("allow",)
     return Client(
-        keys["approvals"].choice(("allow", "decline", "always"))
-        if "approvals" in keys
-        else "allow",
-        keys["interrupt"].choice(("text", "command", "start")) if "interrupt" in keys else None,
-        answer,
+        decisions[0],
+        keys["interrupt"].choice(get_args(Interrupt)) if "interrupt" in keys else None,
+        answers[0] if answers else "",
         keys["mode"].choice(("plan",)) if "mode" in keys else "",
         "resume" in keys,
+        decisions if len(decisions) > 1 else (),
+        answers if len(answers) > 1 else (),
     )
+
+
+def _answer(value: Value, options: set[str]) -> str:
+    """Return one of the options, or, where `own` says so, words that are none of them."""
+    if value.is_mapping:
+        return value.mapping(("own",), ("own",))["own"].text()
+    return value.choice(sorted(options))
+
+
+def _decisions(value: Value) -> tuple[Decision, ...]:
+    """Return the answers to questions for permission: one for all, or one for each in order."""
+    every = value.list() if value.is_list else [value]
+    return tuple(one.choice(get_args(Decision)) for one in every)
 
 
 def _check_order(values: list[Value], steps: tuple[Step, ...]) -> None:
@@ -159,7 +179,7 @@ def _check_order(values: list[Value], steps: tuple[Step, ...]) -> None:
             usage = usage or isinstance(step, Usage)
 
 
-def _check_end(  # noqa: C901 - one branch for each way a turn may end
+def _check_end(  # noqa: C901, PLR0912 - one branch for each way a turn may end
     value: Value, steps: tuple[Step, ...], client: Client
 ) -> None:
     """A turn ends in what its client and its model agree on."""
@@ -173,6 +193,9 @@ def _check_end(  # noqa: C901 - one branch for each way a turn may end
     elif client.interrupt == "start":
         if not isinstance(end, Hold) or steps[1:]:
             raise value.error("a turn that is interrupted at its start is `hold` alone", "mend it")
+    elif client.interrupt == "held":
+        if not isinstance(end, Hold):
+            raise value.error("a turn that is interrupted once held ends in `hold`", "add it")
     elif isinstance(end, Hold):
         raise value.error("`hold` never ends", "add `interrupt: text` to the turn's client")
     elif client.interrupt == "command":

@@ -1,7 +1,6 @@
 """The normalizer under test, in this process or behind a command, behind one seam."""
 
 from harness.subject.base import (
-    RAISED,
     Aside,
     Claims,
     Given,
@@ -15,12 +14,11 @@ from harness.subject.base import (
     told,
 )
 from harness.subject.faults import FaultError, Limits
-from harness.subject.inprocess import InProcess, Reference, exits_held, reference
+from harness.subject.inprocess import InProcess, Reference, exits_held, reference, standard_open
 from harness.subject.load import is_command, load_command, load_subject
 from harness.subject.stdio import Stdio
 
 __all__ = [
-    "RAISED",
     "Aside",
     "Claims",
     "FaultError",
@@ -41,5 +39,6 @@ __all__ = [
     "load_subject",
     "reference",
     "said",
+    "standard_open",
     "told",
 ]

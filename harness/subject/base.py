@@ -16,13 +16,11 @@ from msgspec import Struct
 from harness.canonical import EVENT_CLASSES, Event, EventBase, decode_event
 from harness.cassette import Frame, Header
 from harness.cassette.show import printable
+from harness.ending import ENDS
 from harness.subject.faults import FaultError
 
 SHOWN = 200
 """How many characters of a foreign value are shown."""
-
-RAISED = (Exception, SystemExit, GeneratorExit)
-"""What a foreign normalizer may raise and be judged for. Ctrl-C is the user's, not its own."""
 
 Given = EventBase | dict[str, Any] | bytes | str
 """One event, as a subject may give it: a struct, a JSON object, or JSON text."""
@@ -122,7 +120,9 @@ def _claimed(given: Any) -> str:
 def _show(given: Any) -> str:
     try:
         return repr(given)[:SHOWN]
-    except RAISED:
+    except ENDS:
+        raise
+    except BaseException:  # noqa: BLE001 - whatever a foreign normalizer raises
         return f"<{type(given).__name__}>"
 
 
@@ -130,7 +130,9 @@ def told(error: BaseException) -> str:
     """Return what a foreign error says, which may itself fail to say it."""
     try:
         return printable(str(error))
-    except RAISED:
+    except ENDS:
+        raise
+    except BaseException:  # noqa: BLE001 - whatever a foreign normalizer raises
         return "it cannot say what"
 
 

@@ -67,6 +67,19 @@ def reference(header: Header) -> Any:
     return surface(header.surface).normalizer(header)
 
 
+def standard_open() -> None:
+    """Open descriptors 0 to 2 again where a subject has closed them.
+
+    Else the next file that is opened is one of them, and closed by whoever closes it once more.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest that is free, so this one.
+            os.open(os.devnull, os.O_RDWR)
+
+
 @contextmanager
 def exits_held() -> Iterator[None]:
     """Have `os._exit` raise SystemExit: a normalizer that ends the process ends no run as a pass.

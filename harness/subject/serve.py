@@ -14,7 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from harness.cassette import Header
-from harness.subject.base import RAISED, SubjectError, listed, told
+from harness.ending import ENDS
+from harness.subject.base import SubjectError, listed, told
 from harness.subject.load import load_subject
 from harness.subject.protocol import PROTOCOL, Close, Frames, Open, Request, Start, Stop
 
@@ -44,7 +45,9 @@ class Server:
             return _failed(_id_of(line), f"not a request of protocol version {PROTOCOL}: {error}")
         try:
             return self._answer(request)
-        except RAISED as error:
+        except ENDS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises
             traceback.print_exc()
             conversation = getattr(request, "conversation", "")
             frame = getattr(self._open.pop(conversation, None), "seq", 0)
@@ -95,7 +98,9 @@ class _Served:
 def _answered(id_: int, events: list[Any]) -> bytes:
     try:
         return b'{"id":%d,"events":%b}\n' % (id_, _encode(events))
-    except Exception:  # noqa: BLE001 - whatever a foreign value does when written
+    except ENDS:
+        raise
+    except BaseException:  # noqa: BLE001 - whatever a foreign value does when written
         return b'{"id":%d,"events":%b}\n' % (id_, _encode(_json(events)))
 
 
@@ -105,7 +110,9 @@ def _json(events: Any) -> Any:
         return [_json(each) for each in events]
     try:
         return msgspec.Raw(_encode(events))
-    except Exception:  # noqa: BLE001 - as above
+    except ENDS:
+        raise
+    except BaseException:  # noqa: BLE001 - as above
         return f"<{type(events).__name__}, which is no JSON>"
 
 

@@ -192,6 +192,12 @@ class Driver(Protocol):
         Frames reach the driver as the agent sent them, before they are scrubbed.
         """
 
+    def interrupt(self) -> Iterable[Action]:
+        """Return what interrupts the turn that goes on, now; nothing where none does.
+
+        A person asks for it, at any time; the scenario's own interrupts are the driver's.
+        """
+
 
 class Answer(Struct, frozen=True):
     """What a server of the agent's answered: the HTTP status, and the body as its frame has it.
@@ -212,6 +218,11 @@ class Wire(Protocol):
     awaiting: str
     held: asyncio.Event
     """Set while the model server holds a stream open and silent."""
+    interrupting: Callable[[], Awaitable[bool]]
+    """Interrupts the turn that goes on, and returns whether there is one; see `Driver`.
+
+    Who converses puts it there, and it is called between two frames.
+    """
 
     async def start(self, args: list[str]) -> None:
         """Start a process of the agent: its arguments after the program's own path."""

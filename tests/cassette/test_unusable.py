@@ -109,3 +109,57 @@ def test_no_header_draws_on_the_terminal(tmp_path: Path) -> None:
         "codex-exec/codex-1\\x1b[31m/te\\u202ext  (constructed, 2026-01-01T00:00:00Z)"
     )
     assert all(line.isprintable() for line in lines)
+
+
+def ended(path: Path, end: dict[str, Any], **footer: Any) -> Path:
+    with CassetteWriter(path, HEADER) as writer:
+        writer.frame(0, "in", "stdout", "data", {"type": "x"})
+        writer.frame(1, "in", "exit", "data", end)
+        writer.finish(**{"complete": True} | footer)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("end", "footer", "why"),
+    [
+        ({"code": 0}, {"exit_code": 3}, "exit code 3, and the last exit frame exit code 0"),
+        ({"code": 0}, {}, "neither, and the last exit frame exit code 0"),
+        (
+            {"code": 0},
+            {"exit_code": 0, "signal": "SIGTERM"},
+            "exit code 0 and signal 'SIGTERM', and the last exit frame exit code 0",
+        ),
+        (
+            {"signal": "SIGTERM"},
+            {"signal": "SIGKILL"},
+            "signal 'SIGKILL', and the last exit frame signal 'SIGTERM'",
+        ),
+    ],
+)
+def test_a_footer_says_how_the_process_ended_as_its_frame_does(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    end: dict[str, Any],
+    footer: dict[str, Any],
+    why: str,
+) -> None:
+    path = ended(tmp_path / "a.jsonl", end, **footer)
+    assert problem(path) == (4, f"the footer says {why}")
+    assert main(["check", str(path)]) == 4
+    assert f"{path}:4: the footer says" in capsys.readouterr().out
+
+
+def test_a_cassette_that_says_that_it_is_not_complete_is_truncated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = ended(tmp_path / "a.jsonl", {"code": 0}, exit_code=0)
+    path.write_bytes(path.read_bytes().replace(b'"complete":true', b'"complete":false'))
+    with open_cassette(path) as opened:
+        assert len(list(opened)) == 2
+        assert opened.truncated
+        assert opened.why == "its footer says that it is not complete"
+    assert main(["check", str(path)]) == 4
+    said = capsys.readouterr().out
+    assert "truncated after frame 2: its footer says that it is not complete" in said
+    assert main(["show", str(path)]) == 0
+    assert "exit code 0, not complete" in capsys.readouterr().out

@@ -189,4 +189,5 @@ def test_a_value_that_raises_is_a_finding(tmp_path: Path, field: str, error: Bas
     )
     (result,) = report.cassettes
     assert result.verdict == "fail"
+    # What is of no type of JSON is the content of no frame, and not asked whether it is.
     assert ("raw" if field == "raw.payload" else "schema") in result.failed()

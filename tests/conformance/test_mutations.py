@@ -28,7 +28,9 @@ def write(root: Path, source: Path, name: str) -> Path | None:
     for frame in mutated:
         field = next(f for f in ("data", "text", "b64") if getattr(frame, f) is frame.content)
         writer.frame(frame.at, frame.dir, frame.channel, field, frame.content)
-    writer.finish(complete=True, exit_code=0)
+    ends = [frame.data for frame in mutated if frame.channel == "exit"]
+    last: Any = ends[-1] if ends else {}
+    writer.finish(complete=True, exit_code=last.get("code"), signal=last.get("signal"))
     return root / "mutated.jsonl"
 
 

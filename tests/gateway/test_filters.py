@@ -168,7 +168,7 @@ def planted(
             ("ACCOUNT_FORMS", filters.ACCOUNT_FORMS, accounts),
         ):
             patch.setattr(filters, name, {k: v for k, v in forms.items() if k != one})
-        reducer = Reducer([PROMPT], lambda: lambda text: text)
+        reducer = Reducer(lambda: [PROMPT], lambda: lambda text: text)
         of_request = {k: v for k, v in filters.request_filters(reducer).items() if k != without}
         of_response = {k: v for k, v in filters.response_filters().items() if k != without}
     cassette = Cassette(
@@ -213,7 +213,7 @@ def test_nothing_that_is_planted_is_in_the_file(tmp_path: Path) -> None:
 
 
 NAMES: Final = [
-    *filters.request_filters(Reducer([], lambda: lambda text: text)),
+    *filters.request_filters(Reducer(list, lambda: lambda text: text)),
     *filters.response_filters(),
 ]
 
@@ -275,7 +275,7 @@ def test_two_names_stay_two_of_their_form_however_often_they_are_masked() -> Non
 
 def test_what_is_filtered_stays_as_it_is() -> None:
     """vcrpy runs the filters again where it reads a file."""
-    reducer = Reducer([PROMPT], lambda: lambda text: text)
+    reducer = Reducer(lambda: [PROMPT], lambda: lambda text: text)
     plants = Plants()
     once = request(plants)
     for one in filters.request_filters(reducer).values():

@@ -13,8 +13,10 @@ import pytest
 import yaml
 
 from harness.cassette import open_cassette
+from harness.cli import main
 from harness.gateway.live import Gateway
 from harness.gateway.tape import cassette_config, load_tape
+from harness.pending import waiting
 from harness.recording.errors import RecordError
 from harness.recording.models import Live, Taped
 from tests.gateway.fakes import (
@@ -234,7 +236,18 @@ def test_a_changed_one_waits_beside_the_whole_one(
     before = recorded(tmp_path).read_bytes()
     tape = recorded(tmp_path, HELLO, saying("Good day"))
     assert tape.read_bytes() == before
-    assert "Good day" in tape.with_name(f"{TAPE}.new".split("/")[-1]).read_text("utf-8")
+    new = tape.with_name(f"{TAPE}.new".split("/")[-1])
+    assert "Good day" in new.read_text("utf-8")
+    # Accepted, they go into place together.
+    agents = tape.with_name("text.jsonl")
+    pair = [waiting(agents).read_bytes(), new.read_bytes()]
+    (tmp_path / "c").rename(tmp_path / "cassettes")
+    agents, tape = (
+        Path(tmp_path / "cassettes" / "fake/fake-1.2.3", p.name) for p in (agents, tape)
+    )
+    assert main(["--root", str(tmp_path), "review", "--accept"]) == 0
+    assert [agents.read_bytes(), tape.read_bytes()] == pair
+    assert [waiting(path).exists() for path in (agents, tape)] == [False, False]
 
 
 def test_nothing_is_written_over_in_ci(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ SAID = ["Say hello.", "Say hello. And then goodbye."]
 
 def reduced(body: Any, kind: str = "application/json", normal: Any = None) -> Any:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    reducer = Reducer(SAID, lambda: normal or (lambda text: text))
+    reducer = Reducer(lambda: SAID, lambda: normal or (lambda text: text))
     return json.loads(reducer.body(data, kind))
 
 
@@ -101,7 +101,7 @@ def test_what_is_no_json() -> None:
     }
     assert reduced(b"plain words")["chars"] == 11
     assert list(reduced(b"\xff\x00")) == ["bytes"]
-    assert Reducer([], lambda: lambda text: text).body(b"", "") == b""
+    assert Reducer(list, lambda: lambda text: text).body(b"", "") == b""
     deep = b"[" * 100_000 + b"]" * 100_000
     assert reduced(deep)["chars"] == 200_000
 

@@ -34,7 +34,7 @@ BODY = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
 
 
 def reducer() -> Reducer:
-    return Reducer(["Hi"], lambda: lambda text: text)
+    return Reducer(lambda: ["Hi"], lambda: lambda text: text)
 
 
 def gateway(provider: Provider) -> Gateway:

@@ -16,7 +16,7 @@ from harness.cassette.scrub import Rules, Scrubber
 from harness.recording.isolation import Namespace
 from harness.recording.session import Limits, Session, drive
 from harness.recording.strays import end_strays, strays
-from harness.scenarios import Scenario, scenario
+from harness.scenarios import Scenario, Step, scenario
 from harness.surfaces import Manifest, Surface
 from harness.surfaces.base import Action, Done, Program, Send, Setup, Start
 from harness.surfaces.registry import AgentSource
@@ -44,6 +44,9 @@ class FakeDriver:
 
     def begin(self) -> Iterable[Action]:
         return [Start([]), Send({"hello": 1})]
+
+    def interrupt(self) -> Iterable[Action]:
+        return ()
 
     def on_frame(self, frame: Frame) -> Iterator[Action]:
         self.seen.append(frame)
@@ -167,6 +170,9 @@ class NoModel:
 
     def refusals(self) -> list[str]:
         return []
+
+    def used(self, step: Step) -> bool:  # noqa: ARG002 - as `Model`
+        return False
 
     def unmet(self) -> list[str]:
         return []

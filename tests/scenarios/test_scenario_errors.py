@@ -99,6 +99,34 @@ WRONG = {
         "`turns[0].client.answer` is 'c'",
         "known: a, b",
     ),
+    "answer of no words": (
+        TURN
+        + "    - ask: {question: q, options: [a, b]}\n    - say: s\n"
+        + "    client: {answer: {own: ''}}\n",
+        8,
+        "`turns[0].client.answer.own` is empty",
+        "write some text",
+    ),
+    "one of the answers": (
+        TURN
+        + "    - ask: {question: q, options: [a, b]}\n    - say: s\n"
+        + "    client: {answer: [a, c]}\n",
+        8,
+        "`turns[0].client.answer[1]` is 'c'",
+        "known: a, b",
+    ),
+    "one of the approvals": (
+        TURN + "    - say: s\n    client: {approvals: [allow, maybe]}\n",
+        7,
+        "`turns[0].client.approvals[1]` is 'maybe'",
+        "known: allow, decline, always",
+    ),
+    "held without hold": (
+        TURN + "    - say: s\n    client: {interrupt: held}\n",
+        6,
+        "a turn that is interrupted once held ends in `hold`",
+        "add it",
+    ),
     "answer to nothing": (
         TURN + "    - say: s\n    client: {answer: c}\n",
         7,

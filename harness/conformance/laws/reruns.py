@@ -17,11 +17,12 @@ from msgspec.structs import replace
 from harness.cassette import Frame
 from harness.conformance.explain import explain
 from harness.conformance.form import BATCH, LINE_CLASSES, MALFORMED, Cause, Renamer, encoder
-from harness.conformance.law import Law, show
+from harness.conformance.law import Law, Where, show
 from harness.conformance.laws.frames import Window
 from harness.conformance.laws.handed import Handed
 from harness.conformance.report import PER_LAW
-from harness.subject import RAISED, Junk, Session, coerce, listed, said
+from harness.ending import ENDS
+from harness.subject import Junk, Session, coerce, listed
 
 RERUN: Final = 10_000
 """How many frames are fed again. Memory must not grow with the cassette, nor time double."""
@@ -64,7 +65,18 @@ class Record:
         self.whole = self.open and self.keeps
 
 
-class Prefix(Law):
+class Repeated(Law):
+    """A law that is judged in a rerun, which what the subject raises ends."""
+
+    stopped: tuple[str, BaseException, Where] | None = None
+    """What was being done when the rerun ended early, what was raised, and where."""
+
+    def stop(self, doing: str, error: BaseException) -> None:
+        """Take note of what the subject raised: that is the finding of the law `subject`."""
+        self.stopped = doing, error, self.place.now()
+
+
+class Prefix(Repeated):
     """Judged in the first run (what comes at the end) and in one that ends half-way."""
 
     id = "prefix"
@@ -98,7 +110,7 @@ class Prefix(Law):
                 )
 
 
-class Deterministic(Law):
+class Deterministic(Repeated):
     """Judged in a run of its own."""
 
     id = "deterministic"
@@ -154,16 +166,6 @@ def found(law: "Apart | Split", trial: Law) -> None:
             result.more += 1
 
 
-def raised(law: Law, error: BaseException) -> None:
-    """Let a law report what a rerun raised."""
-    law.fail(
-        "",
-        "no error, as in the first run",
-        said(error),
-        "an end may come after any frame, and a session knows of no other",
-    )
-
-
 def sent(session: Session, frames: Iterable[Frame]) -> Iterable[Frame]:
     """Yield the frames, which a session that can be sent more than one is sent ahead."""
     ahead = getattr(session, "ahead", None)
@@ -213,7 +215,7 @@ def in_turns(again: Rerun, half: Rerun, one: Iterator[Frame], other: Iterator[Fr
 class _Run:
     """A run without laws: frames in, canonical bytes out, compared with the record."""
 
-    def __init__(self, law: Law, session: Session, record: Record, window: Window) -> None:
+    def __init__(self, law: Repeated, session: Session, record: Record, window: Window) -> None:
         self._law = law
         self._session = session
         self._record = record
@@ -242,8 +244,10 @@ class _Run:
                 events = feed(frame if hand is None else hand(frame))
                 if type(events) is not list:
                     events = listed(events)
-            except RAISED as error:
-                raised(self._law, error)
+            except ENDS:
+                raise
+            except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises
+                self._law.stop(f"feed(frame {seq})", error)
                 return False
             if events:
                 self._take(events, seq, content)
@@ -269,8 +273,10 @@ class _Run:
         """Return what the end gives; nothing where it raises, which is reported."""
         try:
             return listed(self._session.close())
-        except RAISED as error:
-            raised(self._law, error)
+        except ENDS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a foreign normalizer raises
+            self._law.stop("close()", error)
             return []
 
     def close(self) -> None:
@@ -279,7 +285,7 @@ class _Run:
             return
         seq, _, content = self._last
         self._take(self.closing(), seq, content)
-        if self.flush() and self._renamer.count != self._record.total:
+        if self._law.stopped is None and self.flush() and self._renamer.count != self._record.total:
             self._law.fail(
                 "",
                 f"{self._record.total:,} events in all, as in the first run",
@@ -304,7 +310,9 @@ class _Run:
                         found = self._window.find(raw.payload)[0] or seq
                     cause = Cause(raw.source, found, raw.method, raw.messageType)
                 lines.append(renamer.line(event, cause))
-            except RAISED:  # Malformed, as in the first run.
+            except ENDS:
+                raise
+            except BaseException:  # noqa: BLE001 - whatever a foreign normalizer raises  # Malformed, as in the first run.
                 renamer.count = number
                 lines.append(renamer.junk(MALFORMED))
 
@@ -317,7 +325,9 @@ class _Run:
         room = len(record.bytes) - self._at
         try:
             chunk = encoder.encode_lines(lines)
-        except Exception:  # noqa: BLE001 - not JSON: the `schema` law has said so
+        except ENDS:
+            raise
+        except BaseException:  # noqa: BLE001 - not JSON: the `schema` law has said so
             return False
         if room < len(chunk) and not record.keeps:
             # More was given than is kept: the rest is not compared.

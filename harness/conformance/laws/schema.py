@@ -7,7 +7,8 @@ import msgspec
 
 from harness.conformance.form import Cause, JunkLine, Line, decoder, encoder
 from harness.conformance.law import SHOWN, Law, Where
-from harness.subject import Junk
+from harness.ending import ENDS
+from harness.subject import Junk, said
 
 _AT = re.compile(r"^(?P<problem>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 _HINT = "compare the event with `harness schema`"
@@ -37,8 +38,10 @@ class Schema(Law):
         where = _where(line, kind)
         try:
             encoded = encoder.encode(line)
-        except Exception as error:  # noqa: BLE001 - whatever a foreign value does when written
-            problem = f"{type(error).__name__}: {error}"
+        except ENDS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a foreign value does when written
+            problem = said(error)
             self.fail("", "an event that is JSON", problem[:SHOWN], _HINT, where)
             return
         try:

@@ -92,12 +92,13 @@ def capabilities(setup: Setup) -> Mapping[str, Any]:
 def _offered(setup: Setup) -> frozenset[str]:
     wanted = {"files": setup.options.get("fs"), "terminal": setup.options.get("terminal")}
     on = {name for name, is_on in wanted.items() if is_on}
-    return frozenset(on.union(setup.scenario.capabilities))
+    return frozenset(on.union(setup.scenario.capabilities)) - {"questions"}
 
 
 def _asks(setup: Setup) -> bool:
     """Whether the client answers questions: only then does it offer to."""
-    return any(turn.client.answer for turn in setup.scenario.turns)
+    story = setup.scenario
+    return "questions" in story.capabilities or any(turn.client.answer for turn in story.turns)
 
 
 class AcpDriver:
@@ -302,9 +303,15 @@ class AcpDriver:
         late = self._loads or turn.command
         self._loads = False
         yield OnceSilent(prompt.data) if late else prompt
-        if turn.client.interrupt == "start":
+        if turn.client.interrupt in {"start", "held"}:
             self._cancelled = True
             yield OnceHeld(Send(self._cancel()))
+
+    def interrupt(self) -> Iterator[Action]:
+        """See `Driver.interrupt`."""
+        if self._prompting and not self._cancelled:
+            self._cancelled = True
+            yield Send(self._cancel())
 
     def on_request(self, method: str, id_: Any, params: Message) -> Iterator[Action]:
         """Answer a request of the agent's."""

@@ -35,7 +35,7 @@ class Serving:
         if method == "session/request_permission":
             yield answer(id_, {"outcome": _outcome(params, client)})
         elif method == "elicitation/create" and client is not None and client.answer:
-            yield answer(id_, _filled(params, client.answer))
+            yield answer(id_, _filled(params, client))
         elif method.startswith("fs/") and "files" in self.offered:
             try:
                 yield answer(id_, files.serve(method, params, self._workspace))
@@ -61,17 +61,30 @@ def _outcome(params: Message, client: Client | None) -> Message:
     return {"outcome": "cancelled"}
 
 
-def _filled(params: Message, words: str) -> Message:
-    """Accept a form: the field that offers the answer gets it, else the first that is a text."""
+def _filled(params: Message, client: Client) -> Message:
+    """Accept a form: each field with choices is a question, and gets the answer to it.
+
+    Words that it does not offer go into the next text, or else the first; so do those for a form
+    without choices. What finds no place declines the form.
+    """
     fields = table(table(params.get("requestedSchema")).get("properties"))
-    plain = ""
-    for name, schema in fields.items():
-        choices = table(schema).get("enum") or [
-            table(o).get("const") for o in table(schema).get("oneOf") or []
-        ]
-        for choice in choices if isinstance(choices, list) else []:
-            if choice == words:
-                return {"action": "accept", "content": {name: words}}
-        if not choices and not plain and table(schema).get("type") == "string":
-            plain = name
-    return {"action": "accept", "content": {plain: words}} if plain else {"action": "decline"}
+    texts = [n for n, s in fields.items() if not _choices(s) and table(s).get("type") == "string"]
+    asked = [name for name in fields if _choices(fields[name])]
+    content: Message = {}
+    names = list(fields)
+    for number, name in enumerate(asked or texts[:1]):
+        words = client.answer_to(number)
+        if name in texts or words in _choices(fields[name]):
+            content[name] = words
+        elif free := [text for text in texts if text not in content]:
+            after = [text for text in free if names.index(text) > names.index(name)]
+            content[(after or free)[0]] = words
+    return {"action": "accept", "content": content} if content else {"action": "decline"}
+
+
+def _choices(schema: Any) -> list[Any]:
+    listed = table(schema).get("enum") or table(schema).get("oneOf") or []
+    choices = listed if isinstance(listed, list) else []
+    return [
+        table(choice).get("const") if isinstance(choice, dict) else choice for choice in choices
+    ]

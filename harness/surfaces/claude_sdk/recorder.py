@@ -72,7 +72,8 @@ def prepare(setup: Setup) -> Mapping[str, str]:
             file.write_text(turn.prompt, "utf-8")
     variables = {}
     steps = [step for turn in setup.scenario.turns for step in turn.model]
-    if any(isinstance(step, Todo | Ask) for step in steps):
+    asks = "questions" in setup.scenario.capabilities
+    if asks or any(isinstance(step, Todo | Ask) for step in steps):
         # Otherwise the model has to search for the tools that are seldom needed.
         variables["ENABLE_TOOL_SEARCH"] = "false"
     if any(isinstance(step, Todo) for step in steps):
@@ -116,7 +117,8 @@ async def converse(setup: Setup, wire: Wire) -> None:
     ) -> PermissionResultAllow | PermissionResultDeny:
         client = story.turn.client
         if name == "AskUserQuestion":
-            answers = {asked["question"]: client.answer for asked in given["questions"]}
+            asked = enumerate(given["questions"])
+            answers = {one["question"]: client.answer_to(number) for number, one in asked}
             return PermissionResultAllow(updated_input={**given, "answers": answers})
         if client.approvals == "allow":
             return PermissionResultAllow()

@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from harness.scenarios import Say, Scenario
-from harness.scenarios.model import Turn
+from harness.scenarios.model import Interrupt, Turn
 
 Cue = Literal["interrupt", "next"]
 
@@ -34,8 +34,8 @@ class Story:
 
     @property
     def waits_for_model(self) -> bool:
-        """Whether the client speaks once the model holds its stream, before it says anything."""
-        return self._number > 0 and self._is_to_interrupt("start")
+        """Whether the client speaks once the model holds its stream."""
+        return self._number > 0 and self._is_to_interrupt("start", "held")
 
     @property
     def turn(self) -> Turn:
@@ -61,6 +61,10 @@ class Story:
         self._number += 1
         self._begin()
         return self.turn.typed
+
+    def stop(self) -> Cue | None:
+        """Return that the client interrupts now, where there is something to interrupt."""
+        return None if self._interrupted or self._over or not self._number else self._interrupt()
 
     def leave(self) -> None:
         """The process is left: what it said last says nothing of the next one."""
@@ -104,8 +108,8 @@ class Story:
                     return self._interrupt()
         return None
 
-    def _is_to_interrupt(self, when: Literal["text", "command", "start"]) -> bool:
-        return self.turn.client.interrupt == when and not self._interrupted
+    def _is_to_interrupt(self, *when: Interrupt) -> bool:
+        return self.turn.client.interrupt in when and not self._interrupted
 
     def _interrupt(self) -> Cue:
         self._interrupted = True

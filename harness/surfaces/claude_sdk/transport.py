@@ -36,6 +36,7 @@ class WireTransport(Transport):
         self._ready = False
         self._free = asyncio.Event()
         self._free.set()
+        wire.interrupting = self._interrupt
 
     async def connect(self) -> None:
         """Start the agent."""
@@ -99,6 +100,15 @@ class WireTransport(Transport):
             finally:
                 holding.cancel()
         return bool((await asyncio.wait({coming}, timeout=self._story.patience))[0])
+
+    async def _interrupt(self) -> bool:
+        """See `Wire.interrupting`."""
+        cue = self._story.stop()
+        if cue is not None:
+            self._cue(cue)
+            # The client is to have spoken before the agent is listened to again.
+            await self._free.wait()
+        return cue is not None
 
     def _cue(self, cue: Cue) -> None:
         self._free.clear()

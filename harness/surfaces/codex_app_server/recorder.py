@@ -113,7 +113,7 @@ class AppServerDriver:
             yield from self._start_turn()
         elif method == "turn/start":
             self._turn_id = result["turn"]["id"]
-            if self._turns[self._turn].client.interrupt == "start":
+            if self._turns[self._turn].client.interrupt in {"start", "held"}:
                 self._interrupted = True
                 yield OnceHeld(self._interrupt())
 
@@ -143,6 +143,12 @@ class AppServerDriver:
         params = {"threadId": self._thread, "turnId": self._turn_id}
         return self._request("turn/interrupt", params)
 
+    def interrupt(self) -> Iterator[Action]:
+        """See `Driver.interrupt`."""
+        if self._turn_id and not self._interrupted:
+            self._interrupted = True
+            yield self._interrupt()
+
     def _on_request(self, message: dict[str, Any]) -> Iterator[Action]:
         method, number = message["method"], message["id"]
         if method in _QUESTIONS and self._turn >= 0:
@@ -150,9 +156,10 @@ class AppServerDriver:
             yield Send({"id": number, "result": {"decision": decision}})
             return
         if method == "item/tool/requestUserInput" and self._turn >= 0:
-            answer = {"answers": [self._turns[self._turn].client.answer]}
-            asked = message["params"]["questions"]
-            yield Send({"id": number, "result": {"answers": {q["id"]: answer for q in asked}}})
+            client = self._turns[self._turn].client
+            asked = enumerate(message["params"]["questions"])
+            answers = {q["id"]: {"answers": [client.answer_to(n)]} for n, q in asked}
+            yield Send({"id": number, "result": {"answers": answers}})
             return
         error = {"code": _METHOD_NOT_FOUND, "message": f"this client does not know {method}"}
         yield Send({"id": number, "error": error})

@@ -46,6 +46,12 @@ class ExecDriver:
         elif frame.channel == "stdout" and isinstance(frame.data, dict):
             yield from self._on_event(frame.data)
 
+    def interrupt(self) -> Iterator[Action]:
+        """See `Driver.interrupt`."""
+        if not self._interrupted and not self._over:
+            self._interrupted = True
+            yield Signal("SIGINT")
+
     def _on_event(self, event: dict[str, Any]) -> Iterator[Action]:
         if event.get("type") == "thread.started":
             self._thread = str(event.get("thread_id", ""))
@@ -72,7 +78,7 @@ class ExecDriver:
 
     def _begun(self) -> Iterator[Action]:
         yield CloseStdin()
-        if self._turns[self._turn].client.interrupt == "start":
+        if self._turns[self._turn].client.interrupt in {"start", "held"}:
             self._interrupted = True
             yield OnceHeld(Signal("SIGINT"))
 

@@ -45,6 +45,8 @@ class _Client:
         self._wire = wire
         self._frames = wire.frames()
         self._session = ""
+        self._story: TurnStory | None = None
+        wire.interrupting = self._interrupt
 
     async def run(self) -> None:
         await self._open()
@@ -57,7 +59,8 @@ class _Client:
         for turn in self._setup.scenario.turns:
             if turn.client.resume:
                 await self._resume()
-            await self._turn(TurnStory(turn, self._session))
+            self._story = TurnStory(turn, self._session)
+            await self._turn(self._story)
         await self._close(Closing(self._session, managed=len(self._setup.scenario.turns) >= _LONG))
 
     async def _open(self) -> None:
@@ -102,6 +105,13 @@ class _Client:
         else:
             await self._ask(prompt)
             await self._listen(story)
+
+    async def _interrupt(self) -> bool:
+        """See `Wire.interrupting`."""
+        if self._story is None or self._story.stopped:
+            return False
+        await self._ask(self._story.stop())
+        return True
 
     async def _listen(self, story: TurnStory) -> None:
         """Do what follows from the events until the turn is over."""

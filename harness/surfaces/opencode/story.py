@@ -83,7 +83,13 @@ class TurnStory:
     @property
     def is_to_stop_once_held(self) -> bool:
         """Whether the client aborts now that the model's answer has begun, and says nothing."""
-        return self._begun and self._turn.client.interrupt == "start" and not self._stopped
+        held = self._turn.client.interrupt in {"start", "held"}
+        return self._begun and held and not self._stopped
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the client has aborted the turn, or it has nothing to abort."""
+        return self._stopped or bool(self._idle)
 
     def stop(self) -> Request:
         """Return the request that aborts the turn."""
@@ -120,13 +126,12 @@ class TurnStory:
 
     def _answered(self, native: str, properties: Message) -> Request:
         """Answer with the scenario's words; without any in it, no answer is made up."""
-        answer = self._turn.client.answer
+        client = self._turn.client
         questions = properties.get("questions")
-        if not answer or not isinstance(questions, list):
+        if not client.answer or not isinstance(questions, list):
             return Request("POST", f"/question/{native}/reject")
-        return Request(
-            "POST", f"/question/{native}/reply", {"answers": [[answer] for _ in questions]}
-        )
+        answers = [[client.answer_to(number)] for number in range(len(questions))]
+        return Request("POST", f"/question/{native}/reply", {"answers": answers})
 
     def _note(self, kind: str, properties: Message, info: Message) -> None:
         part = table(properties.get("part"))
@@ -154,7 +159,7 @@ class TurnStory:
     def _is_time_to_stop(self, kind: str, properties: Message) -> bool:
         """Whether all that comes before the abort has come: so each recording is the same."""
         when = self._turn.client.interrupt
-        if self._stopped or when is None or when == "start":
+        if self._stopped or when not in {"text", "command"}:
             return False
         if when == "command":
             return grows(table(properties.get("part")))

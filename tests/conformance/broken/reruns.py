@@ -140,16 +140,14 @@ BROKEN = {
         "waits-for-the-end": WaitsForTheEnd,
         "remembers": Remembers,
         "holds-back-one": HoldsBackOne,
-        "cannot-end-in-a-turn": CannotEndInATurn,
     },
     "deterministic": {
         "counts-for-ever": CountsForEver,
         "loses-an-event": LosesAnEvent,
-        "opens-once": OpensOnce,
     },
+    "subject": {"cannot-end-in-a-turn": CannotEndInATurn, "opens-once": OpensOnce},
 }
 ALSO = {
     # What an earlier run has left makes the whole second run another one, too.
     "remembers": {"deterministic"},
-    "opens-once": {"prefix"},
 }

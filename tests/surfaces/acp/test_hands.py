@@ -138,6 +138,30 @@ end(prompt)
     assert odd.sent[0]["params"]["clientCapabilities"]["elicitation"] == {"form": {}}
 
 
+@pytest.mark.parametrize(
+    ("answers_", "content"),
+    [
+        (("red", "b"), {"one": "red", "two": "b"}),
+        (("own", "b"), {"own_one": "own", "two": "b"}),
+        (("own", "other"), {"own_one": "own", "own_two": "other"}),
+    ],
+)
+def test_a_form_of_two_questions(
+    tmp_path: Path, answers_: tuple[str, str], content: dict[str, str]
+) -> None:
+    body = """
+prompt = begin()
+ask(1, "elicitation/create", mode="form", message="Which?",
+    requestedSchema={"type": "object", "properties": {
+        "one": {"enum": ["red", "blue"]}, "own_one": {"type": "string"},
+        "two": {"enum": ["a", "b"]}, "own_two": {"type": "string"}}})
+hear()
+end(prompt)
+"""
+    odd = meet(tmp_path, body, story(Client(answer="x", together=answers_)))
+    assert answers(odd.sent)[0]["result"] == {"action": "accept", "content": content}
+
+
 MODES = '"modes": {"currentModeId": "ask", "availableModes": [{"id": "ask"}, {"id": "plan"}]}'
 OPTION = """"configOptions": [{"id": "m", "category": "mode", "type": "select",
     "currentValue": "ask", "options": [{"value": "ask"}, {"value": "plan"}]}]"""

@@ -1,7 +1,7 @@
 """The recorder: when its client speaks, what it holds still, and the real SDK and CLI."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import util
 from pathlib import Path
 from typing import Any, Literal
@@ -106,12 +106,17 @@ def test_the_interrupt_comes_once_the_command_runs() -> None:
     assert story.patience is None
 
 
+async def nothing() -> bool:
+    return False
+
+
 class FakeWire:
     """Answers each line that the client writes as `replies` says; a frame each."""
 
     def __init__(self, replies: Any) -> None:
         self.awaiting = ""
         self.held = asyncio.Event()
+        self.interrupting: Callable[[], Awaitable[bool]] = nothing
         self.log: list[tuple[str, Any]] = []
         self.asked: list[str] = []
         self.args: list[str] = []

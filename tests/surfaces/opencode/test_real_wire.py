@@ -8,7 +8,7 @@ import pytest
 from harness.canonical import EventBase
 from harness.cassette import Frame
 from harness.cassette.show import summary
-from harness.scenarios import scenario
+from harness.scenarios import Client, Turn, scenario
 from harness.surfaces import surface
 from harness.surfaces.opencode.story import Request, TurnStory, Unknown
 from tests.surfaces.opencode.wire import Entry, event, normalize, request, response
@@ -231,10 +231,13 @@ def asked(kind: str, **properties: Any) -> dict[str, Any]:
 
 
 def test_a_question_is_answered_with_the_scenarios_words() -> None:
-    turn: Any = SimpleNamespace(command="", client=SimpleNamespace(answer="Blue", interrupt=None))
     told = asked("question.asked", questions=[{"question": "Which?"}, {"question": "And?"}])
-    (act,) = TurnStory(turn, "ses1").on_event(told)
-    assert act == Request("POST", "/question/que1/reply", {"answers": [["Blue"], ["Blue"]]})
+    for client, answers in (
+        (Client(answer="Blue"), [["Blue"], ["Blue"]]),
+        (Client(answer="Red", together=("Blue", "Red")), [["Blue"], ["Red"]]),
+    ):
+        (act,) = TurnStory(Turn("p", (), client), "ses1").on_event(told)
+        assert act == Request("POST", "/question/que1/reply", {"answers": answers})
 
 
 def test_without_words_a_question_is_rejected_and_anything_else_is_not_known() -> None:

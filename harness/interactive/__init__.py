@@ -1,0 +1,1 @@
+"""A person as the client: `harness record --interactive`."""
