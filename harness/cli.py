@@ -3,20 +3,30 @@
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
-from harness import output as out
-from harness.commands.parser import Handler, make_parser
+if TYPE_CHECKING:
+    from harness.commands.parser import Handler
+
+_INTERRUPTED: Final = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code. No error that a user can cause is a traceback."""
-    # Closed by the caller: what is said goes nowhere, and the exit code is what counts.
-    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 - for the whole process
-    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115 - the same
     own, agents = _split(sys.argv[1:] if argv is None else argv)
-    arguments = make_parser().parse_args(own)
+    try:
+        # Here, so that Ctrl-C while they are loaded is no traceback.
+        from pathlib import Path  # noqa: PLC0415
+
+        from harness import output as out  # noqa: PLC0415
+        from harness.commands.parser import make_parser  # noqa: PLC0415
+
+        # Closed by the caller: what is said goes nowhere, and the exit code is what counts.
+        sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 - for the whole process
+        sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115 - the same
+        arguments = make_parser().parse_args(own)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
     arguments.agent_args = agents
     run: Handler = arguments.run
     try:
@@ -49,7 +59,11 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
 
 def entry() -> NoReturn:
     """Run as the `harness` program."""
-    sys.exit(main())
+    try:
+        code = main()
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -378,3 +378,25 @@ def test_the_schema_of_the_matrix_is_that_of_the_shipped_one(
     shipped = json.loads((ROOT / "matrix" / "matrix.json").read_bytes())
     assert sorted(schema["properties"]) == sorted(shipped)
     assert set(schema["required"]) <= set(shipped)
+
+
+@pytest.mark.parametrize(
+    "module", ["harness.output", "harness.commands.parser", "harness.conformance.command", "yaml"]
+)
+def test_ctrl_c_while_modules_are_loaded_is_no_traceback(module: str) -> None:
+    script = (
+        "import sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}: raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from harness.cli import entry\n"
+        "sys.argv = ['harness', 'check']\n"
+        "entry()\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=False, text=True
+    )
+    assert ended.returncode == 130
+    assert ended.stdout == ""
+    assert ended.stderr in {"", "harness: interrupted\n"}

@@ -94,3 +94,13 @@ class Footer(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     checksum: str
     exit_code: int | None = None
     signal: str | None = None
+
+
+def ending(data: Any) -> tuple[int | None, str | None] | None:
+    """Return what an exit frame's data tells: exit code and signal. None where it tells neither."""
+    if not isinstance(data, dict):
+        return None
+    code, signal = data.get("code"), data.get("signal")
+    if type(code) not in {int, type(None)} or type(signal) not in {str, type(None)}:
+        return None
+    return code, signal

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from harness.cassette.errors import CassetteError
-from harness.cassette.format import FORMAT_VERSION, Footer, Frame, Header
+from harness.cassette.format import FORMAT_VERSION, Footer, Frame, Header, ending
 from harness.regular import NotRegularError, open_regular
 
 _BLOCK = 1 << 18
@@ -115,14 +115,10 @@ class CassetteReader:
         if self.footer.checksum != f"sha256:{self._hash.hexdigest()}":
             raise self._error(seq + 2, "the checksum does not fit: the file was changed")
         # The footer is not under its own checksum: it is held to what the frames say.
-        if isinstance(end, dict):
-            told = (self.footer.exit_code, self.footer.signal)
-            due = (end.get("code"), end.get("signal"))
-            if told != due:
-                raise self._error(
-                    seq + 2,
-                    f"the footer says {_ended(*told)}, and the last exit frame {_ended(*due)}",
-                )
+        told, due = (self.footer.exit_code, self.footer.signal), ending(end)
+        if due is not None and due != told:
+            how = f"{_ended(*told)}, and the last exit frame {_ended(*due)}"
+            raise self._error(seq + 2, f"the footer says {how}")
         if not self.footer.complete:
             self.truncated, self.why = True, "its footer says that it is not complete"
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 import msgspec
 
 from harness.cassette.errors import CassetteError
-from harness.cassette.format import Channel, Direction, Footer, Frame, Header
+from harness.cassette.format import Channel, Direction, Footer, Frame, Header, ending
 
 PART_SUFFIX = ".part"
 
@@ -40,6 +40,7 @@ class CassetteWriter:
         self._part = path.with_name(path.name + PART_SUFFIX)
         self._hash = hashlib.sha256()
         self._fd = -1
+        self._exit: Any = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._fd = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
@@ -57,6 +58,8 @@ class CassetteWriter:
         except OSError as error:
             raise self._failed(f"write frame {frame.seq} of", error) from error
         self.frames += 1
+        if channel == "exit":
+            self._exit = frame.data
         return frame
 
     def finish(
@@ -69,9 +72,12 @@ class CassetteWriter:
     ) -> Footer:
         """Write the footer, and put the file in place of an older one in a single step.
 
+        How the process ended is, where it is not given, what the last exit frame says.
         `place` is asked where to put it, given the whole file: None removes it. Then `path` says
         where it is.
         """
+        if exit_code is None and signal is None:
+            exit_code, signal = ending(self._exit) or (None, None)
         footer = Footer(
             frames=self.frames,
             complete=complete,

@@ -59,9 +59,9 @@ class PinError(Exception):
 
 
 def rules_of(header: Header) -> Rules:
-    """Return the kinds of a header's surface, and which of them may be ignored."""
+    """Return what the judge needs of a header's surface."""
     found = surface(header.surface)
-    return Rules(found.kinds(), found.ignored)
+    return Rules(found.kinds(), found.ignored, found.sources)
 
 
 def check(  # noqa: C901, PLR0913 - a selection, where things lie; one step after another

@@ -31,6 +31,7 @@ from harness.conformance.laws.handed import Handed, window
 from harness.conformance.laws.ids import EventIds, Ids, PayloadIds
 from harness.conformance.laws.items import Deltas, Items
 from harness.conformance.laws.nesting import Nesting, Tasks
+from harness.conformance.laws.origin import Provider, Sessions, Source
 from harness.conformance.laws.outcomes import Cancelled, Outcome
 from harness.conformance.laws.replay import Replay
 from harness.conformance.laws.reruns import Apart, Deterministic, Prefix, Record, Split, sent
@@ -45,10 +46,14 @@ from harness.surfaces.base import Kinds
 
 
 class Rules(Struct, frozen=True):
-    """What the judge needs of a surface: a namer of kinds, and the kinds that may give nothing."""
+    """What the judge needs of a surface: a namer of kinds, and the kinds that may give nothing.
+
+    `sources` are those that `raw.source` may be; none of them where that is not to be judged.
+    """
 
     kinds: Kinds
     ignored: frozenset[str]
+    sources: frozenset[str] = frozenset()
 
 
 LAWS: Final[tuple[type[Law], ...]] = (
@@ -57,6 +62,9 @@ LAWS: Final[tuple[type[Law], ...]] = (
     Ids,
     PayloadIds,
     EventIds,
+    Provider,
+    Sessions,
+    Source,
     Turns,
     Items,
     Deltas,
@@ -116,6 +124,8 @@ class Judge:
         self._raw = RawLaw(place)
         self._clock = ClockLaw(place, header.recorded)
         self._accounted = Accounted(place)
+        self._sources = rules.sources
+        self._source = Source(place, rules.sources)
         self._runs = Runs(place)
         self._prefix = Prefix(place)
         items = Items(place)
@@ -126,6 +136,9 @@ class Judge:
             self._ids,
             self._ids.payload,
             self._event_ids,
+            Provider(place, header.provider),
+            Sessions(place, self._accounted),
+            self._source,
             Turns(place),
             items,
             Deltas(place, items),
@@ -258,6 +271,7 @@ class Judge:
         """Judge the events of one frame; return whether one of them names it."""
         place, renamer, laws = self.place, self._renamer, self.laws
         line_of, lines, places, clock = renamer.line, self._lines, self._places, self._clock
+        sources = self._sources
         self._ids.frame = content
         named = False
         kind = place.kind
@@ -297,6 +311,8 @@ class Judge:
                         named, found, caused = True, seq, at
                         self._raw.elsewhere(raw.payload)
                     cause = Cause(raw.source, found, raw.method, raw.messageType)
+                if raw is not UNSET and sources and raw.source not in sources:
+                    self._source.wrong(raw.source)
                 # What is no text says itself what it is equal to, so it is not asked.
                 stamp = event.createdAt
                 if stamp == created and type(stamp) is str:
@@ -308,6 +324,7 @@ class Judge:
                     type(event) is ContentDelta
                     and before is not None
                     and event.providerRefs is before.providerRefs
+                    and event.provider == before.provider
                     and _same(event.itemId, before.itemId)
                     and _same(event.turnId, before.turnId)
                     and _same(event.threadId, before.threadId)

@@ -69,6 +69,8 @@ def _lines(report: Report, *, colour: bool, verbose: bool) -> Iterator[str]:
 
 def _facts(cassette: CassetteResult) -> str:
     facts = [f"{cassette.frames:,} frames, {cassette.events:,} events"] if cassette.frames else []
+    if _silent(cassette):
+        facts[0] += " (no event at all)"
     if cassette.truncated:
         facts.append("truncated")
     if failed := cassette.failed():
@@ -76,6 +78,11 @@ def _facts(cassette: CassetteResult) -> str:
     if known := [c.id for c in cassette.checks if c.status == "known"]:
         facts.append("known to fail " + ", ".join(known))
     return "; ".join(facts)
+
+
+def _silent(cassette: CassetteResult) -> bool:
+    """Whether a normalizer took a cassette's frames and said nothing of them."""
+    return bool(cassette.verdict == "pass" and cassette.frames and not cassette.events)
 
 
 def _known(cassettes: list[CassetteResult]) -> int:
@@ -130,6 +137,12 @@ def _summary(report: Report, *, colour: bool) -> str:
         f"{_who(report)}: {', '.join(parts) or 'nothing was checked'}; {judged} cassettes, "
         f"{events:,} events, {report.seconds:.2f} s"
     )
+    if silent := sum(map(_silent, report.cassettes)):
+        mark = _paint("warning", "unusable", colour=colour)
+        said += (
+            f"\n{mark}: {silent} of them gave no event at all, and pass since what they are held "
+            "to says nothing of that"
+        )
     if counts["not-claimed"]:
         left = Counter(c.surface for c in report.cassettes if c.verdict == "not-claimed")
         named = ", ".join(f"{printable(s)} {n}" for s, n in sorted(left.items()))

@@ -14,7 +14,7 @@ from harness.subject.base import Claims
 from harness.subject.coded import within
 from harness.subject.faults import FaultError, Limits
 from harness.subject.protocol import PROTOCOL, Failed, Fault, Seq, Started
-from harness.subject.wire import Process
+from harness.subject.wire import Process, shown
 
 HELD: Final = 4
 """How many answers of the largest size all answers of one cassette may make."""
@@ -69,7 +69,7 @@ class Exchange:
             answer = _ANSWER.decode(line)
         except BROKEN as error:
             raise FaultError(
-                "junk", f"no answer to `{self.of}` ({error}): {_shown(line)}"
+                "junk", f"no answer to `{self.of}` ({error}): {shown(line)}"
             ) from error
         if answer.id != self.id:
             raise FaultError(
@@ -209,7 +209,7 @@ class Connection:
         self._held = 0
         try:
             if not self.process.idle():
-                raise FaultError("unasked", f"nothing was asked: {_shown(self.process.line())}")  # noqa: TRY301
+                raise FaultError("unasked", f"nothing was asked: {shown(self.process.line())}")  # noqa: TRY301
             self.process.memory()
         except FaultError as fault:
             raise self._ended(fault) from None
@@ -314,7 +314,7 @@ def _started(line: bytes, due: int) -> Started:
         if version.protocol == PROTOCOL:
             started = msgspec.json.decode(line, type=Started)
     except BROKEN as error:
-        raise FaultError("junk", f"no answer to `start` ({error}): {_shown(line)}") from error
+        raise FaultError("junk", f"no answer to `start` ({error}): {shown(line)}") from error
     if version.protocol != PROTOCOL:
         raise FaultError(
             "not-started",
@@ -324,8 +324,3 @@ def _started(line: bytes, due: int) -> Started:
     if started.id != due:
         raise FaultError("wrong-id", f"an answer with id {started.id}, and {due} (start) was due")
     return started
-
-
-def _shown(line: bytes) -> str:
-    text = repr(line[:160])[1:]
-    return text if len(line) <= len(line[:160]) else f"{text}… ({len(line):,} bytes)"

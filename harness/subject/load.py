@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from harness.ending import ENDS
 from harness.subject.base import SubjectError, told
 from harness.subject.faults import Limits
 from harness.subject.inprocess import InProcess
@@ -61,6 +62,19 @@ def load_subject(spec: str) -> InProcess:
     with a report that is whole. The current folder is looked into as well,
     as `python -m` does. Raises SubjectError (exit code 5), saying what is missing.
     """
+    try:
+        return _loaded(spec)
+    except (SubjectError, *ENDS):
+        raise
+    except BaseException as error:
+        # Of what is foreign a mere look may raise anything.
+        raise SubjectError(
+            f"could not load the normalizer {spec!r}: looking at it raised "
+            f"{type(error).__name__}: {told(error)}"
+        ) from error
+
+
+def _loaded(spec: str) -> InProcess:
     module_name, colon, name = spec.partition(":")
     if not (colon and module_name and name) or not all(
         part.isidentifier() for part in (*module_name.split("."), *name.split("."))
@@ -115,7 +129,7 @@ def _module(spec: str, name: str) -> Any:
             f"could not load the normalizer {spec!r}: {name} needs {error.name}, "
             "which is not installed"
         ) from error
-    except KeyboardInterrupt:
+    except ENDS:
         raise
     # SystemExit among them: a module that ends the process must not end it as a pass.
     except BaseException as error:

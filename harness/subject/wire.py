@@ -78,6 +78,8 @@ class Process:
         self._lines: deque[bytes] = deque()
         self._parts: list[bytes] = []
         self._size = 0
+        self._left: bytes | None = None
+        """The first line that came, or was begun, after the answer to `stop`."""
         self._closed = False
         self._silent = False
         self._unread = False
@@ -198,15 +200,16 @@ class Process:
             self._unread = True
             self._poll.unregister(self._stdin)
 
-    def _read(self) -> None:
+    def _read(self) -> bool:
+        """Read what there is; return whether there was anything."""
         try:
             data = os.read(self._stdout, _READ)
         except BlockingIOError:
-            return
+            return False
         if not data:
             self._closed = True
             self._poll.unregister(self._stdout)
-            return
+            return False
         self._parts.append(data)
         self._size += len(data)
         if b"\n" in data:
@@ -215,6 +218,7 @@ class Process:
             self.received += len(lines)
             self._parts = [rest] if rest else []
             self._size = len(rest)
+        return True
 
     def _hear(self) -> None:
         try:
@@ -273,6 +277,7 @@ class Process:
         """Close its stdin, and wait for its end; return what is wrong with that, if anything."""
         deadline = time.monotonic() + min(self.limits.seconds, 5.0)
         assert self._process.stdin is not None  # noqa: S101 - PIPE
+        self._unasked()
         self._out.clear()
         self._part = _NOTHING
         self._shut()
@@ -282,11 +287,25 @@ class Process:
                 return "it answered `stop`, and did not end"
             if not self._closed:
                 self._turn(0.01)
-                self._lines.clear()
-                self._parts.clear()
+                self._unasked()
             else:
                 self._listen(0.01)
-        return "" if how == "exit code 0" else f"it answered `stop`, and ended with {how}"
+        for _ in range(64):
+            # What it has left behind; a child of its may hold its output open, and say more.
+            if self._closed or not self._read():
+                break
+            self._unasked()
+        if how != "exit code 0":
+            return f"it answered `stop`, and ended with {how}"
+        return f"nothing was asked: {shown(self._left)}" if self._left is not None else ""
+
+    def _unasked(self) -> None:
+        """Keep the first line that nobody waits for, and let go of the others."""
+        if self._left is None and (self._lines or self._parts):
+            self._left = self._lines[0] if self._lines else b"".join(self._parts)
+        self._lines.clear()
+        self._parts.clear()
+        self._size = 0
 
     def end(self) -> None:
         """Kill what is left of its group, keep what it said last, and reap it."""
@@ -316,6 +335,12 @@ class Process:
                 return
             self.tail += data
             del self.tail[:-TAIL]
+
+
+def shown(line: bytes) -> str:
+    """Return a line as a fault shows it: as Python has it, and short."""
+    text = repr(line[:160])[1:]
+    return text if len(line) <= len(line[:160]) else f"{text}… ({len(line):,} bytes)"
 
 
 def _held(group: int) -> int:

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar, cast
 import msgspec
 from msgspec import Struct, field
 
+from harness.canonical.names import RawSource
 from harness.regular import read_text
 from harness.surfaces.base import Kinds, MakeNormalizer, Preparation, Program
 
@@ -144,11 +145,13 @@ class Vocabulary(Struct, frozen=True, forbid_unknown_fields=True):
     """`vocabulary.yaml`: the native kinds that a surface at a version can send.
 
     `source` is where the list comes from, `version` the agent's version it was taken from.
+    `raw_sources` are what an event's `raw.source` may be on this surface.
     """
 
     version: str
     source: str
     kinds: dict[str, KindEntry]
+    raw_sources: list[RawSource] = field(default_factory=list)
 
 
 class Surface:
@@ -184,6 +187,11 @@ class Surface:
     def ignored(self) -> frozenset[str]:
         """The native kinds that may give no event."""
         return frozenset(k for k, entry in self.vocabulary.kinds.items() if entry.ignored)
+
+    @cached_property
+    def sources(self) -> frozenset[str]:
+        """What an event's `raw.source` may be."""
+        return frozenset(self.vocabulary.raw_sources)
 
     def kinds(self) -> Kinds:
         """A namer of native kinds for one conversation."""

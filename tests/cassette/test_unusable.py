@@ -144,6 +144,8 @@ def test_a_footer_says_how_the_process_ended_as_its_frame_does(
     why: str,
 ) -> None:
     path = ended(tmp_path / "a.jsonl", end, **footer)
+    if not footer:
+        path.write_bytes(path.read_bytes().replace(b',"exit_code":0}', b"}"))
     assert problem(path) == (4, f"the footer says {why}")
     assert main(["check", str(path)]) == 4
     assert f"{path}:4: the footer says" in capsys.readouterr().out
@@ -163,3 +165,21 @@ def test_a_cassette_that_says_that_it_is_not_complete_is_truncated(
     assert "truncated after frame 2: its footer says that it is not complete" in said
     assert main(["show", str(path)]) == 0
     assert "exit code 0, not complete" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ({"code": 3}, (3, None)),
+        ({"signal": "SIGTERM"}, (None, "SIGTERM")),
+        ({"code": "x"}, (None, None)),
+        ([], (None, None)),
+    ],
+)
+def test_a_footer_that_is_not_told_the_end_takes_it_from_the_frames(
+    tmp_path: Path, end: Any, told: tuple[Any, Any]
+) -> None:
+    with open_cassette(ended(tmp_path / "a.jsonl", end)) as opened:
+        assert len(list(opened)) == 2
+        assert opened.footer is not None
+        assert (opened.footer.exit_code, opened.footer.signal) == told

@@ -231,6 +231,9 @@ STOP: dict[str, tuple[Act, str]] = {
     "stop-ignored": (hangs, "hung: no answer within 2 s"),
     "stop-without-end": (then(right, hangs), "it answered `stop`, and did not end"),
     "stop-with-3": (then(right, crash(3)), "it answered `stop`, and ended with exit code 3"),
+    "stop-with-more": (then(right, says(b"bye")), "nothing was asked: 'bye'"),
+    "stop-with-a-line-begun": (then(right, lambda _i, _a: say(b"bye")), "nothing was asked: 'bye'"),
+    "stop-with-two-answers": (then(right, right), "nothing was asked: '{"),
     "stop-crashes": (crash(3), "crashed: it ended with exit code 3"),
 }
 

@@ -9,15 +9,20 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
-from harness.conformance import check
+from harness.canonical import events as ev
+from harness.canonical import payloads as pl
+from harness.conformance import check, render_terminal
 from harness.conformance.known import Failure, Known
 from harness.conformance.levels import Held
 from harness.project import find_project
 from harness.subject import InProcess, Limits, load_command
+from harness.surfaces import surface, surfaces
 from tests.conformance import toy
+from tests.conformance.broken import origin
 
 ROOT = find_project(Path(__file__)).root
 
@@ -25,7 +30,9 @@ ROOT = find_project(Path(__file__)).root
 _AGAIN = """
 import os, sys, time, json
 from harness.subject.serve import Server
+from harness.surfaces import surface, surfaces
 from tests.conformance import toy
+from tests.conformance.broken import origin
 
 served = Server(toy.Normalizer, {"name": "toy", "version": "1", "language": "python"})
 for line in sys.stdin.buffer:
@@ -263,3 +270,66 @@ def test_what_says_itself_what_it_is_equal_to_is_not_asked(
     (result,) = report.cassettes
     assert check_id in result.failed()
     assert len(result.check(check_id).violations) >= 4
+
+
+def test_silence_is_warned_about_where_no_law_is_asked_for(tmp_path: Path) -> None:
+    toy.write(tmp_path / "cassettes")
+    report = check(
+        cassettes=tmp_path / "cassettes",
+        expected=None,
+        subject=InProcess(origin.Silent, "toy"),
+        rules=toy.rules,
+        held=Held(("schema",), "--level"),
+    )
+    assert report.exit_code == 0
+    text = render_terminal(report)
+    assert "17 frames, 0 events (no event at all)" in text
+    assert "warning: 1 of them gave no event at all" in text
+
+
+def test_a_session_ends_and_another_begins(tmp_path: Path) -> None:
+    class TwoSessions(toy.Normalizer):
+        """Ends a session at each turn's end; the last one comes back to the first one's id."""
+
+        number = 0
+
+        def feed(self, frame: Any) -> Any:
+            for event in super().feed(frame):
+                event = replace(event, sessionId=self.ids[self.number])  # noqa: PLW2901 - the same
+                yield event
+                if event.type == "turn.completed":
+                    yield ev.SessionExited(
+                        **{f: getattr(event, f) for f in ("provider", "sessionId", "createdAt")},
+                        eventId=f"{event.eventId}-more",
+                        payload=pl.SessionExitedPayload(),
+                        raw=event.raw,
+                    )
+                    self.number += 1
+
+        ids = ("s1", "s2", "s3")
+
+    class ComesBack(TwoSessions):
+        ids = ("s1", "s2", "s1")
+
+    frames = [*toy.CHAT, {"kind": "hello", "threadId": "native-other"}]
+    for make, failed in ((TwoSessions, []), (ComesBack, ["session"])):
+        toy.write(tmp_path / "cassettes", frames)
+        report = check(
+            cassettes=tmp_path / "cassettes",
+            expected=None,
+            subject=InProcess(make, "toy"),
+            rules=toy.rules,
+        )
+        assert report.cassettes[0].failed() == failed
+
+
+@pytest.mark.parametrize("name", surfaces())
+def test_each_surface_says_which_sources_are_its_own(name: str) -> None:
+    sources = surface(name).sources
+    assert {"process.stdout", "process.stderr", "process.exit"} < sources
+    pinned = {
+        msgspec.json.decode(line)["raw"]["source"]
+        for path in (ROOT / "expected" / name).rglob("*.jsonl")
+        for line in path.read_bytes().splitlines()
+    }
+    assert pinned <= sources

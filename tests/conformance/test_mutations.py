@@ -28,9 +28,7 @@ def write(root: Path, source: Path, name: str) -> Path | None:
     for frame in mutated:
         field = next(f for f in ("data", "text", "b64") if getattr(frame, f) is frame.content)
         writer.frame(frame.at, frame.dir, frame.channel, field, frame.content)
-    ends = [frame.data for frame in mutated if frame.channel == "exit"]
-    last: Any = ends[-1] if ends else {}
-    writer.finish(complete=True, exit_code=last.get("code"), signal=last.get("signal"))
+    writer.finish(complete=True)
     return root / "mutated.jsonl"
 
 

@@ -19,6 +19,12 @@ class Half:
 class Nested:
     Inner = Normalizer
 NUMBER = 3
+class OwnError(BaseException):
+    pass
+class Version:
+    def __str__(self): raise OwnError("none of yours")
+class Unlucky(Normalizer):
+    version = Version()
 """
 
 
@@ -48,10 +54,11 @@ def test_a_subject_is_found_by_its_name(module: str) -> None:
         (":name", "write it as package.module:name"),
         ("not_there_at_all:x", "there is no module not_there_at_all; install it"),
         ("harness.not_there:x", "there is no module harness.not_there; install it"),
-        ("{module}:Missing", "has no Missing; it has Half, Nested, Normalizer"),
+        ("{module}:Missing", "has no Missing; it has Half, Nested, Normalizer, OwnError"),
         ("{module}:NUMBER.more", "has no NUMBER.more; it has nothing that can be called"),
         ("{module}:NUMBER", "NUMBER is a int, not something that takes a header"),
         ("{module}:Half", "it has no close; a normalizer has feed(frame) and close()"),
+        ("{module}:Unlucky", "looking at it raised OwnError: none of yours"),
         ("needs_more:x", "needs_more needs not_there_at_all, which is not installed"),
         ("breaks:x", "importing breaks raised ZeroDivisionError: division by zero"),
     ],

@@ -81,7 +81,7 @@ class Kinds:
 
 def rules(_: Header | None = None) -> Rules:
     """What the judge needs of the toy's surface."""
-    return Rules(Kinds(), frozenset({"tick"}))
+    return Rules(Kinds(), frozenset({"tick"}), frozenset({"codex.app-server.notification"}))
 
 
 class Normalizer:

@@ -11,11 +11,13 @@ PLUGIN = "harness.pytest_plugin"
 
 IDS = ("codex-exec/codex-0.163.0/text", "codex-exec/codex-0.163.0/command", "acp/cline-3.0.65/text")
 SUBJECTS = '''
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 
+import pytest
 from msgspec.structs import replace
 
 from harness.surfaces import surface
@@ -61,6 +63,16 @@ class Ends(Right):
 class Killed(Ends):
     def end(self):
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Cancels(Ends):
+    def end(self):
+        raise asyncio.CancelledError("x")
+
+
+class Skips(Ends):
+    def end(self):
+        pytest.skip("no time")
 
 
 class Waits(Ends):

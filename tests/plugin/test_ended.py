@@ -28,6 +28,20 @@ def test_one_that_exits_in_this_process_fails_its_own_case(
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.parametrize(
+    ("name", "said"), [("Cancels", "CancelledError: x"), ("Skips", "Skipped: no time")]
+)
+def test_what_is_no_exception_fails_its_own_case_and_skips_none(
+    team: pytest.Pytester, name: str, said: str
+) -> None:
+    spec = f"team:{name}"
+    result = run(team, "--normalizer", spec, "-m", "law(id='subject')", "-rfp", *WITHOUT)
+    assert result.parseoutcomes().items() >= {"passed": 2, "failed": 1}.items()
+    assert "skipped" not in result.parseoutcomes()
+    assert said in result.stdout.str()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
 def test_one_that_kills_this_process_ends_the_run_as_no_pass(team: pytest.Pytester) -> None:
     result = run(team, "--normalizer", "team:Killed", *TURNS, *WITHOUT)
     assert result.ret == -signal.SIGKILL

@@ -117,7 +117,7 @@ def violations(header: Header, frames: list[Frame], subject: Subject) -> str:
         for frame in frames:
             field = next(f for f in ("data", "text", "b64") if getattr(frame, f) is not UNSET)
             writer.frame(frame.at, frame.dir, frame.channel, field, frame.content)
-        writer.finish(complete=True, exit_code=0)
+        writer.finish(complete=True)
         report = check([path], cassettes=PROJECT.cassettes, expected=None, subject=subject)
     return "" if report.exit_code == 0 else render_terminal(report)
 

@@ -6,9 +6,9 @@ A fault that `toy.CHAT` has no occasion for names its own frames as `FRAMES`.
 fault that cannot break one law alone, the laws that it breaks besides.
 """
 
-from tests.conformance.broken import frames, ids, lifecycle, outcomes, reruns, schema
+from tests.conformance.broken import frames, ids, lifecycle, origin, outcomes, reruns, schema
 
-_MODULES = (schema, ids, lifecycle, outcomes, frames, reruns)
+_MODULES = (schema, ids, origin, lifecycle, outcomes, frames, reruns)
 
 BROKEN = [
     (law, name, make)
