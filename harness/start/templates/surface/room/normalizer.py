@@ -18,7 +18,6 @@ Message = dict[str, Any]
 # `raw.source` of an event. A wire has one of its own in time: `AddedRawSource` of
 # harness/canonical/names.py, and DECISIONS.md 5.
 SOURCE: Final = "process.stdout"
-_SAID: Final = "said"
 _MISSING: Final = pl.TurnCompletedPayload("interrupted", "missing-terminal")
 
 
@@ -37,6 +36,7 @@ class Normalizer(LineNormalizer):
         self._started = False
         self._thread = ""
         self._turn: Turn | None = None
+        self._said: Item | None = None
         self._turns = 0
 
     def message(self, frame: Frame, message: Message) -> None:
@@ -117,10 +117,10 @@ class Normalizer(LineNormalizer):
         if not isinstance(words, str):
             raise TypeError("text is no text")
         turn = self._turn or self._open(synthesized=True)
-        item = turn.items.get(_SAID) or self.ledger.start_item(
-            turn, _SAID, pl.ItemLifecyclePayload("assistant_message", "inProgress")
-        )
-        self._delta(turn, item, words)
+        if self._said is None:
+            payload = pl.ItemLifecyclePayload("assistant_message", "inProgress")
+            self._said = self.ledger.start_item(turn, "said", payload)
+        self._delta(turn, self._said, words)
 
     def _delta(self, turn: Turn, item: Item, words: str) -> None:
         self.ledger.emit(
@@ -135,9 +135,10 @@ class Normalizer(LineNormalizer):
         usage = message["usage"]
         if not isinstance(usage, dict):
             raise TypeError("usage is no object")
-        turn = self._turn or self._open(synthesized=True)
-        if said := turn.items.get(_SAID):
-            self.ledger.complete(said, "completed")
+        if self._turn is None:
+            self._open(synthesized=True)
+        if self._said is not None:
+            self.ledger.complete(self._said, "completed")
         # What a number counts is said beside it: DECISIONS.md 10.
         scoped = {"scope": "turn", "tokens": usage}
         self._end(pl.TurnCompletedPayload("completed", usage=scoped))
@@ -156,4 +157,4 @@ class Normalizer(LineNormalizer):
     def _end(self, payload: pl.TurnCompletedPayload, *, synthesized: bool = False) -> None:
         if self._turn is not None:
             self.ledger.end_turn(self._turn, payload, synthesized=synthesized)
-            self._turn = None
+            self._turn = self._said = None
