@@ -1,6 +1,7 @@
 """Writing a cassette: each frame is on disk before the next is handled, the file appears whole."""
 
 import errno
+import fcntl
 import hashlib
 import os
 import stat
@@ -24,6 +25,22 @@ _ADVICE = dict.fromkeys(
 _encoder = msgspec.json.Encoder()
 
 
+def _alone(part: Path) -> int:
+    """Open a file to be written by nobody else meanwhile, empty. Raises OSError."""
+    fd = os.open(part, os.O_WRONLY | os.O_CREAT, 0o644)
+    try:
+        # A lock ends with its process, however that ends.
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(fd, 0)
+    except BlockingIOError as error:
+        os.close(fd)
+        raise OSError(error.errno, f"{part.name} is being written by another recording") from error
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
 class CassetteWriter:
     """Writes `path`, by way of `path.part`; `finish` puts it in place at once.
 
@@ -43,7 +60,7 @@ class CassetteWriter:
         self._exit: Any = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._fd = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+            self._fd = _alone(self._part)
             self._write(_encoder.encode(header))
         except OSError as error:
             raise self._failed("begin", error) from error

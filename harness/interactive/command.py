@@ -44,6 +44,7 @@ def record_interactively(batch: Batch, draft: Path | None) -> int:
     base = scenario(batch.scenarios[0]) if batch.scenarios else _FREE
     draft = draft or Path(f"{base.id}-typed.yaml" if batch.scenarios else "interactive.yaml")
     _check_place(draft)
+    _check_folder(batch.into)
     names = Batch(
         **{f: getattr(batch, f) for f in batch.__struct_fields__}
         | {"scenarios": batch.scenarios or [_ANY]}
@@ -148,5 +149,16 @@ def _check_place(draft: Path) -> None:
         raise out.UsageError(
             f"--draft {draft}: {waiting(draft)} waits from before; rename or remove it"
         )
+    if draft.is_dir():
+        raise out.UsageError(f"--draft {draft}: a folder is there; choose another name")
     if not os.access(draft.parent, os.W_OK):
         raise out.UsageError(f"--draft {draft}: the folder cannot be written to")
+
+
+def _check_folder(into: Path) -> None:
+    """Raise UsageError for a folder that cannot be made or written: nobody has typed yet."""
+    there = next(place for place in (into, *into.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise out.UsageError(f"--into {into}: {there} is no folder")
+    if not os.access(there, os.W_OK):
+        raise out.UsageError(f"--into {into}: {there} cannot be written to")

@@ -31,6 +31,8 @@ from harness.surfaces.base import MakeNormalizer
 _KEYS: Final[dict[str, Decision]] = {"a": "allow", "d": "decline", "w": "always"}
 _ASK: Final = "a)llow d)ecline w) always"
 _QUIET: Final = {"user_message", "assistant_message", "reasoning"}
+_REFUSED: Final = "interrupt was refused"
+"""What the events say where an agent has not taken an interrupt."""
 _NO_ANSWER: Final = "(no answer)"
 _SILENCE: Final = 0.3
 """Seconds without a frame, after which nothing more comes of a model that is held."""
@@ -76,6 +78,7 @@ class Person:
         self._running = self._ended = self._pressed = False
         self._pressing: asyncio.Task[None] | None = None
         self._holding: asyncio.Task[None] | None = None
+        self._whole: tuple[int, Turn] | None = None
         self._frames = 0
 
     async def begin(self) -> None:
@@ -136,6 +139,7 @@ class Person:
             model = as_seen(seen, when)
         else:
             model, when = interrupted(turn, self._used, seen, when)
+        self._whole = number, turn
         # The client's own `interrupt` is what the script is held against: a person's is done.
         self.turns[number] = replace(turn, client=replace(turn.client, interrupt=when))
         self._models[number] = model
@@ -290,8 +294,19 @@ class Person:
         # The queue may be full, and a key waits for nobody.
         self._pressing = asyncio.ensure_future(session.interrupt(ended))
 
+    def _refused(self) -> None:
+        """Take back an interrupt that the agent has refused: the turn goes on, and so do keys."""
+        if self._whole is not None:
+            number, turn = self._whole
+            self.turns[number] = turn
+            self._models.pop(number, None)
+            self._whole = None
+        self._pressed = False
+
     def _on_event(self, event: EventBase) -> None:
         self._show(event)
+        if isinstance(event, ev.RuntimeWarning) and _REFUSED in event.payload.message:
+            self._refused()
         if self._seen:
             self._seen[-1].on_event(event)
         if is_permission(event) or isinstance(event, ev.UserInputRequested):

@@ -68,13 +68,15 @@ class Waiting(Struct, frozen=True):
             self.tape.unlink()
         self.path.unlink()
 
-    def problem(self) -> str | None:
+    def problem(self) -> str | None:  # noqa: PLR0911 - one for each way to be unusable
         """Say why it cannot be accepted; None where it can."""
         try:
             if not stat.S_ISREG(self.path.lstat().st_mode):
                 return "not a regular file"
             if self.kind == "cassette":
                 return self._cassette() or self._tape()
+            if not self.path.stat().st_size:
+                return "empty: no cassette gives no events"
             with self.path.open("rb") as lines:
                 for number, line in enumerate(lines, 1):
                     try:

@@ -344,3 +344,15 @@ def test_the_advice_fits_what_the_system_said(
     with pytest.raises(CassetteError) as caught:
         CassetteWriter(tmp_path / "a.jsonl", HEADER)
     assert str(caught.value).endswith(advice)
+
+
+def test_two_writers_of_one_place_do_not_mix(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    with CassetteWriter(path, HEADER) as first:
+        first.frame(1, "in", "stdout", "data", {"n": 1})
+        with pytest.raises(CassetteError, match="is being written by another recording"):
+            CassetteWriter(path, HEADER)
+        first.frame(2, "in", "stdout", "data", {"n": 2})
+        first.finish(complete=True, exit_code=0)
+    with open_cassette(path) as cassette:
+        assert [frame.data for frame in cassette] == [{"n": 1}, {"n": 2}]

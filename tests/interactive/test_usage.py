@@ -39,12 +39,15 @@ def at_a_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ([*SAID, "--draft", "text.yaml"], "there is a scenario 'text' already"),
         ([*SAID, "--draft", "no/x.yaml"], "the folder cannot be written to"),
         ([*SAID, "--draft", "old.yaml"], "old.yaml.new waits from before"),
+        ([*SAID, "--draft", "place.yaml"], "a folder is there"),
+        ([*SAID, "--into", "old.yaml.new/x"], "old.yaml.new is no folder"),
         (["record", "--draft", "x.yaml", "--all"], "--draft is a choice of --interactive"),
     ],
 )
 def test_usage(arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("old.yaml.new").touch()
-    assert main(["--root", str(ROOT), *arguments, "--into", "out"]) == 2
+    Path("place.yaml").mkdir()
+    assert main(["--root", str(ROOT), "record", "--into", "out", *arguments[1:]]) == 2
     assert text in capsys.readouterr().err
     assert not Path("out").exists()
 
