@@ -10,6 +10,9 @@ import pytest
 
 from tests.plugin.team import IDS, PLUGIN, SERVED, run
 
+# Each is a run of pytest of its own, of some seconds.
+pytestmark = pytest.mark.slow
+
 TEXT, COMMAND, CLINE = IDS
 TURNS = ("-m", "law(id='turns')")
 WITHOUT, WITH = ("-p", "no:xdist"), ("-n", "2")

@@ -48,6 +48,7 @@ def test_a_listed_failure_that_passes_is_an_error(team: pytest.Pytester) -> None
     assert result.ret == 1
 
 
+@pytest.mark.slow
 def test_workers_of_xdist_have_the_same_list(team: pytest.Pytester) -> None:
     pytest.importorskip("xdist")
     listed(team, entry(TEXT), entry(COMMAND))

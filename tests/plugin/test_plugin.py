@@ -43,6 +43,7 @@ def test_a_choice_of_them(team: pytest.Pytester, arguments: list[str], count: in
     assert result.ret == 0
 
 
+@pytest.mark.slow
 def test_workers_of_xdist_share_it(team: pytest.Pytester) -> None:
     pytest.importorskip("xdist")
     alone = run(team, "--normalizer", "team:Twice").parseoutcomes()
