@@ -46,7 +46,7 @@ class AppServerDriver:
         self._thread = ""
         self._turn_id = ""
         self._said = ""
-        self._interrupted = False
+        self._interrupted = self._by_hand = False
         self._leaving = False
 
     @property
@@ -89,6 +89,9 @@ class AppServerDriver:
     def _on_response(self, method: str, message: dict[str, Any]) -> Iterator[Action]:
         if "error" in message:
             # An interrupt that came too late does no harm; nothing else can be done without.
+            if method == "turn/interrupt" and self._by_hand:
+                # A person may press again.
+                self._interrupted = self._by_hand = False
             if method != "turn/interrupt":
                 said = message["error"].get("message", message["error"])
                 yield Failed(f"the agent refused {method}: {said}")
@@ -146,7 +149,7 @@ class AppServerDriver:
     def interrupt(self) -> Iterator[Action]:
         """See `Driver.interrupt`."""
         if self._turn_id and not self._interrupted:
-            self._interrupted = True
+            self._interrupted = self._by_hand = True
             yield self._interrupt()
 
     def _on_request(self, message: dict[str, Any]) -> Iterator[Action]:
