@@ -10,10 +10,9 @@ from harness.interactive.draft import write
 from harness.interactive.person import Person
 from harness.interactive.terminal import Terminal
 from harness.pending import in_ci, waiting
-from harness.recording.batch import Batch, describe, plan, verified
+from harness.recording.batch import Batch, describe, plan, record_one, verified
 from harness.recording.errors import RecordError
 from harness.recording.models import Live, Taped
-from harness.recording.record import record
 from harness.recording.terminable import unwinding
 from harness.scenarios import Scenario, scenario, scenario_ids
 from harness.scenarios.model import Interrupt
@@ -67,19 +66,7 @@ def record_interactively(batch: Batch, draft: Path | None) -> int:
         told = _beyond(room, agent)
         person = Person(base, draft.stem, terminal, live=live, keep=keep, told=told)
         try:
-            recording = record(
-                room.name,
-                name,
-                batch.into,
-                agent=agent,
-                agent_path=batch.agent_path,
-                isolate=batch.isolate,
-                port=batch.port,
-                corpus=batch.corpus,
-                overwrite=batch.overwrite,
-                model=batch.model,
-                client=person,
-            )
+            recording = record_one(batch, room, agent, name, client=person)
         except RecordError as error:
             out.note(f"harness record: {room.name}/{draft.stem}: {error}")
             return error.code

@@ -3,6 +3,7 @@
 import math
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 
 from harness import output as out
 from harness.recording.agents import find_agent
+from harness.recording.deciding import Client
 from harness.recording.errors import RecordError
 from harness.recording.job import Progress, Recording
 from harness.recording.models import Choice, Live, Taped
@@ -163,6 +165,33 @@ def _agents(batch: Batch, room: Surface) -> list[str]:
     return found
 
 
+def record_one(  # noqa: PLR0913 - who hears of it, and who is the client
+    batch: Batch,
+    room: Surface,
+    agent: str,
+    name: str,
+    *,
+    on_event: Callable[[Progress], None] | None = None,
+    client: Client | None = None,
+) -> Recording:
+    """Record one conversation, as the command line has it. Raises RecordError."""
+    return record(
+        room.name,
+        name,
+        batch.into,
+        agent=agent,
+        agent_path=batch.agent_path,
+        isolate=batch.isolate,
+        timeout=batch.timeout,
+        port=batch.port,
+        corpus=batch.corpus,
+        overwrite=batch.overwrite,
+        on_event=on_event,
+        model=batch.model,
+        client=client,
+    )
+
+
 def _one(batch: Batch, room: Surface, agent: str, name: str) -> Outcome:
     several = len(room.manifest.agents) > 1
     label = f"{room.name}/{agent}/{name}" if several else f"{room.name}/{name}"
@@ -173,20 +202,7 @@ def _one(batch: Batch, room: Surface, agent: str, name: str) -> Outcome:
 
     show(f"{label}: starting")
     try:
-        recording = record(
-            room.name,
-            name,
-            batch.into,
-            agent=agent,
-            agent_path=batch.agent_path,
-            isolate=batch.isolate,
-            timeout=batch.timeout,
-            port=batch.port,
-            corpus=batch.corpus,
-            overwrite=batch.overwrite,
-            on_event=step,
-            model=batch.model,
-        )
+        recording = record_one(batch, room, agent, name, on_event=step)
     except RecordError as error:
         show("")
         out.note(f"harness record: {label}: {error}")

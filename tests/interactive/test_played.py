@@ -171,35 +171,31 @@ def test_what_cannot_be_a_prompt_is_asked_for_again(starts: Starts) -> None:
     assert person.kept == []
 
 
-def at_a_prompt(starts: Starts) -> Person:
-    person = starts(f"{APP}/text")
+def at(starts: Starts, story: str, *sights: str) -> Person:
+    """Somebody who has sent the first prompt and sees what comes of it; without, is to type it."""
+    person = starts(f"{APP}/{story}")
     person.sees("> ")
+    if sights:
+        person.types("\r")
+    for sight in sights:
+        person.sees(sight)
     return person
+
+
+def at_a_prompt(starts: Starts) -> Person:
+    return at(starts, "text")
 
 
 def at_a_later_prompt(starts: Starts) -> Person:
-    person = starts(f"{APP}/multi-turn")
-    person.sees("> ")
-    person.types("\r")
-    person.sees("Enter sends: ")
-    person.sees("> ")
-    return person
+    return at(starts, "multi-turn", "Enter sends: ", "> ")
 
 
 def at_a_permission(starts: Starts) -> Person:
-    person = starts(f"{APP}/command-approved")
-    person.sees("> ")
-    person.types("\r")
-    person.sees("w) always")
-    return person
+    return at(starts, "command-approved", "w) always")
 
 
 def at_a_question(starts: Starts) -> Person:
-    person = starts(f"{APP}/question")
-    person.sees("> ")
-    person.types("\r")
-    person.sees("words> ")
-    return person
+    return at(starts, "question", "words> ")
 
 
 MOMENTS = [at_a_prompt, at_a_later_prompt, at_a_permission, at_a_question]

@@ -146,6 +146,16 @@ def test_app_server_cancels_before_the_first_token() -> None:
     ]
 
 
+def test_app_server_interrupts_again_where_a_person_was_refused() -> None:
+    driver, _ = begun("text")
+    params = {"threadId": "T", "turnId": "U"}
+    asked = [Send({"method": "turn/interrupt", "id": n, "params": params}) for n in (3, 4)]
+    assert list(driver.interrupt()) == asked[:1]
+    assert list(driver.interrupt()) == []
+    assert feed(driver, {"id": 3, "error": {"code": -1, "message": "no active turn"}}) == []
+    assert list(driver.interrupt()) == asked[1:]
+
+
 def test_exec_is_ended_before_the_first_token() -> None:
     driver = codex_exec.make_driver(setup("cancel-before-first-token"))
     assert list(driver.begin())[1:] == [CloseStdin(), OnceHeld(Signal("SIGINT"))]

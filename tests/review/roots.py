@@ -59,3 +59,12 @@ class Root:
 
     def left(self) -> list[Path]:
         return [file for file in self.files if waiting(file).exists()]
+
+
+def accepts_the_only_one(child: Any) -> None:
+    """Accept the one file that waits; the review ends with 0."""
+    child.send("a")
+    child.expect("of 1: 1 accepted, 0 rejected, 0")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0

@@ -11,7 +11,7 @@ import pytest
 
 from harness.cassette import CassetteWriter, open_cassette
 from harness.pending import tape_of, waiting
-from tests.review.roots import ID, PROMPT, Root
+from tests.review.roots import ID, PROMPT, Root, accepts_the_only_one
 
 TAPE = b"version: 1\ninteractions:\n- request: {uri: a}\n- request: {uri: b}\n"
 
@@ -48,11 +48,7 @@ def test_a_cassette_is_shown_with_its_events_and_accepted(root: Root, width: int
     assert "1framesgone,1come,fromframe" in flat
     assert "-data.item.text:'Hello,world.'" in flat
     assert "+data.item.text:'HELLO,world.'" in flat
-    child.send("a")
-    child.expect("of 1: 1 accepted, 0 rejected, 0")
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.exitstatus == 0
+    accepts_the_only_one(child)
     assert (old.read_bytes(), waiting(old).exists()) == (new, False)
 
 

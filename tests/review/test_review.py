@@ -8,7 +8,7 @@ import pytest
 
 from harness.pending import waiting
 from harness.review.render import columns
-from tests.review.roots import AGENT, ID, PROMPT, Root
+from tests.review.roots import AGENT, ID, PROMPT, Root, accepts_the_only_one
 
 
 @pytest.mark.parametrize("width", [40, 200])
@@ -25,11 +25,7 @@ def test_a_file_is_shown_and_accepted_by_one_key(root: Root, width: int) -> None
     assert "-payload.data.text:'Hello,world.'" in flat
     assert "+payload.data.text:'HELLO,world.'" in flat
     assert "<-stdout" in flat
-    child.send("a")
-    child.expect("of 1: 1 accepted, 0 rejected, 0")
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.exitstatus == 0
+    accepts_the_only_one(child)
     assert (old.read_bytes(), waiting(old).exists()) == (new, False)
 
 
@@ -148,6 +144,16 @@ def test_what_is_no_whole_file_is_not_accepted(
     assert results == [("cassette", "failed"), ("expected", "failed")]
     assert (old.read_bytes(), cassette.read_bytes()) == before
     assert (waiting(old).exists(), waiting(cassette).exists()) == (True, True)
+
+
+def test_an_empty_file_is_not_accepted(root: Root, capsys: pytest.CaptureFixture[str]) -> None:
+    old = root.put()
+    before = old.read_bytes()
+    waiting(old).write_bytes(b"")
+    assert root.run("review", "--accept", "--json") == 4
+    (result,) = json.loads(capsys.readouterr().out)
+    assert "empty: no cassette gives no events" in result["problem"]
+    assert (old.read_bytes(), waiting(old).exists()) == (before, True)
 
 
 def test_check_leaves_what_differs_and_accept_clears_it(

@@ -60,7 +60,6 @@ class Session:
 
     def __init__(self, ledger: Ledger, native: str) -> None:
         self.ledger = ledger
-        self.native = native
         self.ref = ref(native)
         self.thread: str | UnsetType = UNSET if self.ref is UNSET else ledger.mint("thr")
         self.refs: ProviderRefs | UnsetType = (

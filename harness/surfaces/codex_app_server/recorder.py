@@ -134,7 +134,7 @@ class AppServerDriver:
         turn = self._turns[self._turn]
         self._said = ""
         self._turn_id = ""
-        self._interrupted = False
+        self._interrupted = self._by_hand = False
         text = {"type": "text", "text": turn.typed, "text_elements": []}
         params: dict[str, Any] = {"threadId": self._thread, "input": [text]}
         # Codex lets its model ask in the plan mode alone.

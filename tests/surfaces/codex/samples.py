@@ -5,6 +5,7 @@ from typing import Any
 from harness.surfaces.codex_app_server.methods import CLIENT
 from harness.surfaces.codex_app_server.requests import REQUESTS
 from tests.surfaces.codex.wire import exited, note, sent, started, turn_completed, turn_started
+from tests.surfaces.handled import ITEM_TYPES
 
 Conversation = list[Any]
 
@@ -317,19 +318,7 @@ EXEC: dict[str, list[Conversation]] = {
     "config": [[{"id": "0", "msg": {"type": "warning"}}, {"model": "m", "provider": "p"}]],
 }  # fmt: skip
 for _event in ("item.started", "item.updated", "item.completed"):
-    for _type in (
-        "agent_message",
-        "assistant_message",
-        "reasoning",
-        "plan",
-        "command_execution",
-        "file_change",
-        "mcp_tool_call",
-        "collab_tool_call",
-        "web_search",
-        "todo_list",
-        "error",
-    ):
+    for _type in ITEM_TYPES:
         _key = "item_type" if _type == "assistant_message" else "type"
         _line = {"type": _event, "item": {"id": "item_0", _key: _type, "items": [], "message": "m"}}
         _first = {"type": "item.started", "item": {"id": "item_9", _key: "reasoning"}}
