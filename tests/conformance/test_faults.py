@@ -51,7 +51,13 @@ for line in sys.stdin.buffer:
 """
 
 
-@pytest.mark.parametrize("level", ["schema", "laws", "expected", "coverage"])
+@pytest.mark.parametrize(
+    "level",
+    [
+        "schema",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("laws", "expected", "coverage")),
+    ],
+)
 @pytest.mark.parametrize(
     ("way", "said"),
     [

@@ -52,7 +52,7 @@ def stands_at_the_end(shown: str, printed: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("language", ["ts", "python"])
+@pytest.mark.parametrize("language", [pytest.param("ts", marks=pytest.mark.slow), "python"])
 def test_every_command_does_what_is_said(language: str, tmp_path: Path) -> None:
     own = os.pathsep.join([str(Path(sys.executable).parent), str(Path(node()).parent)])
     environment = {**os.environ, "PATH": f"{own}{os.pathsep}{os.environ['PATH']}"}

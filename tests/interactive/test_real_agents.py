@@ -26,7 +26,7 @@ def slow(*values: str) -> object:
 
 AGENTS = [
     ("codex-app-server", "codex"),
-    ("claude-sdk", "claude-code"),
+    slow("claude-sdk", "claude-code"),
     slow("opencode", "opencode"),
     slow("acp", "claude-agent-acp"),
     slow("acp", "gemini-cli"),

@@ -32,6 +32,7 @@ def test_what_is_listed_is_an_xfail_and_nothing_else_is_excused(team: pytest.Pyt
     assert result.ret == 1
 
 
+@pytest.mark.slow
 def test_all_excused_is_a_pass_as_the_command_has_it(team: pytest.Pytester) -> None:
     listed(team, *map(entry, IDS))
     assert run(team, *TWICE).ret == 0
@@ -56,6 +57,7 @@ def test_workers_of_xdist_have_the_same_list(team: pytest.Pytester) -> None:
     assert outcomes == {"xfailed": 2, "failed": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -77,6 +79,7 @@ def test_a_list_that_is_wrong_ends_the_run_as_it_ends_the_command(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_file_is_named_and_has_to_be_there(team: pytest.Pytester) -> None:
     listed(team, *map(entry, IDS), name="mine.toml")
     assert run(team, *TWICE).ret == 1
@@ -89,6 +92,7 @@ def test_a_file_is_named_and_has_to_be_there(team: pytest.Pytester) -> None:
     assert "--known-failures needs --normalizer or --cassettes" in alone.stderr.str()
 
 
+@pytest.mark.slow
 def test_it_is_found_beside_the_cassettes(team: pytest.Pytester) -> None:
     listed(team, *map(entry, IDS))
     folder = team.mkdir("elsewhere")
@@ -99,6 +103,7 @@ def test_it_is_found_beside_the_cassettes(team: pytest.Pytester) -> None:
     assert result.ret == 0
 
 
+@pytest.mark.slow
 def test_the_fixture_excuses_it_for_the_normalizer_of_the_option_alone(
     team: pytest.Pytester,
 ) -> None:

@@ -29,11 +29,11 @@ def test_a_broken_one_is_caught_by_the_test_of_the_law_and_told_as_in_a_report(
     ("arguments", "count"),
     [
         (["--surface", "acp"], 1),
-        (["--scenario", "text"], 2),
-        (["-m", "law(id='turns')"], 3),
+        pytest.param(["--scenario", "text"], 2, marks=pytest.mark.slow),
+        pytest.param(["-m", "law(id='turns')"], 3, marks=pytest.mark.slow),
         (["-m", "law(id='turns') and surface(id='codex-exec')"], 2),
         (["-m", "scenario(id='command') and law(id='turns')"], 1),
-        (["-k", "turns and cline"], 1),
+        pytest.param(["-k", "turns and cline"], 1, marks=pytest.mark.slow),
     ],
 )
 def test_a_choice_of_them(team: pytest.Pytester, arguments: list[str], count: int) -> None:

@@ -12,7 +12,7 @@ from harness.scenarios import scenario_ids
 from harness.surfaces import surface
 
 SURFACES = ("codex-app-server", "codex-exec")
-QUICK = {"text", "command-approved", "interrupt-text", "session-load", "subagent", "model-error"}
+QUICK = {"text", "command-approved", "interrupt-text", "subagent"}
 CASES = [
     pytest.param(
         name,

@@ -13,10 +13,14 @@ from harness.surfaces import surface
 
 ACP = surface("acp")
 STORIES = ("command-declined", "interrupt-command", "mode-change")
-QUICK = {"claude-agent-acp", "codex-acp"}
+QUICK = {"codex-acp"}
 PAIRS = [(source.name, story) for source in ACP.manifest.agents for story in STORIES]
 PAIRS += [("gemini-cli", "client-files"), ("claude-code-acp", "client-terminal")]
-PAIRS += [("claude-agent-acp", "session-load"), ("claude-agent-acp", "question")]
+PAIRS += [
+    ("codex-acp", "session-load"),
+    ("claude-agent-acp", "session-load"),
+    ("claude-agent-acp", "question"),
+]
 CASES = [
     pytest.param(*pair, marks=[] if pair[0] in QUICK else [pytest.mark.slow]) for pair in PAIRS
 ]
