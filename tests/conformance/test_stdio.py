@@ -96,7 +96,7 @@ def _params() -> Iterator[Any]:
         yield pytest.param(law, fault, make, marks=marks, id=f"{law}-{fault}")
 
 
-@pytest.mark.parametrize(("law", "fault", "make"), _params())
+@pytest.mark.parametrize(("law", "fault", "make"), list(_params()))
 def test_a_fault_breaks_the_same_law_as_in_this_process(
     tmp_path: Path, law: str, fault: str, make: Any
 ) -> None:
