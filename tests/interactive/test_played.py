@@ -48,7 +48,7 @@ def differing(id_: str, into: Path) -> list[str]:
     return found[3:]
 
 
-@pytest.mark.parametrize("width", [40, 200])
+@pytest.mark.parametrize("width", [40, pytest.param(200, marks=pytest.mark.slow)])
 def test_allowed_at_the_terminal(starts: Starts, width: int) -> None:
     person = starts(f"{APP}/command-approved", width=width)
     person.sees("Enter sends: ")
@@ -96,7 +96,9 @@ def test_declined_at_the_terminal(starts: Starts) -> None:
     assert differing(f"{APP}/command-declined", person.into) == []
 
 
-@pytest.mark.parametrize("typed", ["2\r", "Blue\r", "9\x7f2\r"])
+@pytest.mark.parametrize(
+    "typed", ["Blue\r", "9\x7f2\r", pytest.param("2\r", marks=pytest.mark.slow)]
+)
 def test_a_question_is_answered_by_number_or_in_words(starts: Starts, typed: str) -> None:
     person = starts(f"{APP}/question", "--draft", "door.yaml", width=40)
     person.sees("> ")
@@ -111,7 +113,13 @@ def test_a_question_is_answered_by_number_or_in_words(starts: Starts, typed: str
 
 
 @pytest.mark.parametrize("key", ["\x1b", "\x03"])
-@pytest.mark.parametrize("id_", [f"{APP}/interrupt-text", "acp/opencode-1.18.33/interrupt-text"])
+@pytest.mark.parametrize(
+    "id_",
+    [
+        f"{APP}/interrupt-text",
+        pytest.param("acp/opencode-1.18.33/interrupt-text", marks=pytest.mark.slow),
+    ],
+)
 def test_a_key_interrupts(starts: Starts, key: str, id_: str) -> None:
     person = starts(id_, width=40)
     person.sees("> ")

@@ -40,10 +40,12 @@ REFUSES = "cursor-plan-refused"
 
 
 def chosen(name: str) -> bool:
-    """Whether the default run has it: one of each agent, and one of each way to go on."""
+    """Whether the default run has it: one of each agent (of Codex the newer), and one of each way."""
     surface, agent, scenario = name.split("/")
     if surface == "acp" and scenario == "multi-turn":
         return agent.startswith("opencode")
+    if agent.startswith("codex-cli"):
+        return False
     return scenario == "text" or f"{surface}/{scenario}" in FEW
 
 

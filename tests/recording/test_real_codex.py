@@ -12,7 +12,7 @@ from harness.scenarios import scenario_ids
 from harness.surfaces import surface
 
 SURFACES = ("codex-app-server", "codex-exec")
-QUICK = {"text", "command-approved", "interrupt-text", "subagent"}
+QUICK = {"text", "command-approved", "subagent"}
 CASES = [
     pytest.param(
         name,

@@ -190,7 +190,14 @@ def fenced(name: str) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize(("name", "code"), [("Good", 0), ("Broken", 1), ("None_", 5)])
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        pytest.param("Good", 0, marks=pytest.mark.slow),
+        ("Broken", 1),
+        pytest.param("None_", 5, marks=pytest.mark.slow),
+    ],
+)
 def test_the_gitlab_form(job: dict[str, str], tmp_path: Path, name: str, code: int) -> None:
     of = yaml.safe_load(fenced("gitlab"))["conformance"]
     # Elsewhere than a checkout, the corpus is the one of the installed package.
@@ -201,7 +208,14 @@ def test_the_gitlab_form(job: dict[str, str], tmp_path: Path, name: str, code: i
     assert of["artifacts"]["when"] == "always"
 
 
-@pytest.mark.parametrize(("name", "code"), [("Good", 0), ("Broken", 1), ("None_", 5)])
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        pytest.param("Good", 0, marks=pytest.mark.slow),
+        ("Broken", 1),
+        pytest.param("None_", 5, marks=pytest.mark.slow),
+    ],
+)
 def test_the_shell_form(job: dict[str, str], tmp_path: Path, name: str, code: int) -> None:
     done = bash(fenced("shell"), tmp_path, job | {"NORMALIZER": f"subject:{name}"})
     assert done.returncode == code, done.stderr
