@@ -40,7 +40,7 @@ REFUSES = "cursor-plan-refused"
 
 
 def chosen(name: str) -> bool:
-    """Whether the default run has it: one of each agent (of Codex the newer), and one of each way."""
+    """Whether the default run has it: of each agent (of Codex the newer) one, of each way one."""
     surface, agent, scenario = name.split("/")
     if surface == "acp" and scenario == "multi-turn":
         return agent.startswith("opencode")
